@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from heliograph import accounts, wallet
 from heliograph.audit.charges import verify_charges
 from heliograph.database.database import Database
+from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.messages.tables import inflight, messages
 from tests.support import plain_http
 from tests.support.api.server import Server, serving
@@ -117,7 +118,7 @@ def test_a_close_among_sends_loses_no_money_and_leaves_nothing_queued(
     assert {answer for answer in late if answer not in REFUSALS} == set()
     assert left == count(db, account_id) == (accepted, 0)
     with db.read() as tx:
-        wallet.read_one_snapshot(tx)
+        read_one_snapshot(tx)
         assert wallet.wallet_of(tx, account_id).figures == (0, 0)
         assert [*wallet.verify(tx), *verify_charges(tx)] == []
     assert_books_agree(db)

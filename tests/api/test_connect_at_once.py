@@ -13,6 +13,7 @@ from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.connect.customer import page as connect_page
 from heliograph.database.database import Database
+from heliograph.database.postgresql.snapshot import read_one_snapshot
 from tests.support import plain_http
 from tests.support.api.last_bytes import Answered, posted_at_once
 from tests.support.books import assert_books_agree
@@ -59,7 +60,7 @@ class Partner:
                 *(one.sms_credits for one in found),
             ) == (credits, *customers)
         with self.db.read() as tx:
-            wallet.read_one_snapshot(tx)
+            read_one_snapshot(tx)
             assert wallet.verify(tx) == []
         assert_books_agree(self.db)
 

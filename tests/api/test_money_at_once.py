@@ -12,6 +12,7 @@ from heliograph import wallet
 from heliograph.audit.charges import verify_charges
 from heliograph.base import clock
 from heliograph.database.database import Database
+from heliograph.database.postgresql.snapshot import read_one_snapshot
 from tests.support import plain_http
 from tests.support.api.last_bytes import Answered, posted_at_once
 from tests.support.api.server import Server, serving
@@ -66,7 +67,7 @@ class Client:
         assert (len(charges), -sum(charge["credits"] for charge in charges)) == (sends, charged)
         assert len({record["send_id"] for record in self.reports()}) == sends
         with self.db.read() as tx:
-            wallet.read_one_snapshot(tx)
+            read_one_snapshot(tx)
             assert [*wallet.verify(tx), *verify_charges(tx)] == []
         assert_books_agree(self.db)
 

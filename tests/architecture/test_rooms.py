@@ -47,6 +47,13 @@ def test_rooms_with_folders_say_in_which_order_these_import_each_other() -> None
     assert divided - ordered == set(WITHOUT_ORDER), "add a contract to pyproject.toml"
 
 
+def test_a_contract_of_imports_names_every_file_and_folder_of_its_room() -> None:
+    """Else a new one has no place in the order, and may import what it likes."""
+    configuration = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    contracts = configuration["tool"]["importlinter"]["contracts"]
+    assert not [each["name"] for each in contracts if not each.get("exhaustive")]
+
+
 def test_no_folder_has_more_files_than_a_reader_can_overlook() -> None:
     files = Counter(
         source.path.rpartition("/")[0]

@@ -60,7 +60,7 @@ EXCEPTIONS: Final = {
     ),
     ("messages/carrier/turn.py", "finish"): "it empties lists, and goes on after a fault as `run`",
     ("messages/doubt/decide.py", "run_again"): TRIES,
-    ("messages/sweeps/accepted_meanwhile.py", "cancel_accepted_beside"): (
+    ("messages/sweeps/accepted_meanwhile.py", "until"): (
         "it waits in a thread or in a command, after an opt-out"
     ),
     ("otp/erase.py", "erase"): "it rests between batches, until none is left",
@@ -139,7 +139,7 @@ def _waits(node: ast.AST, pausing: set[str]) -> bool:
     if isinstance(node, ast.Await) and isinstance(node.value, ast.Call):
         name = ast.unparse(node.value.func)
         return name in PAUSES or name.endswith(".wait") or name.removeprefix("self.") in pausing
-    return isinstance(node, ast.Call) and ast.unparse(node.func) in SURVIVES
+    return _pauses(node) or (isinstance(node, ast.Call) and ast.unparse(node.func) in SURVIVES)
 
 
 def test_a_loop_that_waits_is_repeat_or_until() -> None:

@@ -15,6 +15,8 @@ from heliograph.database.database import Database
 from heliograph.messages.tables import QUARTER_MS
 from heliograph.monitoring.tables import carrier_money
 from heliograph.users import OperatorRole
+from heliograph.wallet import files, prices
+from heliograph.wallet.ledger import post
 from tests.support.api.server import Server
 from tests.support.console.entering import sign_in_operator
 from tests.support.factories import open_carrier
@@ -27,16 +29,16 @@ DAYS = 20
 def lived(db: Database, account_id: str) -> None:
     """Makes entries of some weeks."""
     with db.write() as tx:
-        wallet.set_price(tx, "GHS", "1", 20)
+        prices.set_price(tx, "GHS", "1", 20)
     for day in range(DAYS, -1, -1):
         at_ms = clock.now_ms() - day * DAY_MS
         with db.write() as tx:
             wallet.topup(tx, account_id, "150.50", f"bank transfer {day}", now_ms=at_ms)
-            wallet.buy_credits(tx, account_id, 2_000 + 150 * (day % 5), now_ms=at_ms)
+            prices.buy_credits(tx, account_id, 2_000 + 150 * (day % 5), now_ms=at_ms)
             if day % 6 == 0:
                 wallet.grant(tx, account_id, 250, "good will", now_ms=at_ms)
             for kind, credits in (("sms_charge", -1_500 - 90 * (day % 4)), ("sms_refund", 30)):
-                wallet.post(
+                post(
                     tx,
                     account_id,
                     kind,
@@ -112,7 +114,7 @@ def test_an_operator_looks_after_the_ledger(
     )
     month = date_in_utc(clock.now_ms())[: len("2026-11")]
     with amina.db.read() as tx:
-        told = wallet.statement(tx, amina.account_id, month)
+        told = files.statement(tx, amina.account_id, month)
     words = {"topup": "Money added", "sms_charge": "Messages sent", "sms_refund": "Refunds"}
     for each in told.sums:
         if each.type in words:

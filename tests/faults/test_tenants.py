@@ -10,7 +10,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from heliograph import accounts
+from heliograph.accounts import quotas
 from heliograph.base import clock
 from heliograph.messages.tables import carrier_refs
 from heliograph.otp.unverified_allowance import ACCOUNT_FLOOR
@@ -112,7 +112,7 @@ def test_a_key_that_tells_without_end_and_a_carrier_that_does_fill_no_disk(
         (429, "storage_quota_reached")
     }
     with deployment.db.read() as tx:
-        [used] = accounts.used_today(tx, chidi.account_id, clock.now_ms()).values()
+        [used] = quotas.used_today(tx, chidi.account_id, clock.now_ms()).values()
         assert (
             tx.execute(sa.select(sa.func.count()).select_from(site_logs)).scalar_one()
             == 100 * stored

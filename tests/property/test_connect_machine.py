@@ -25,6 +25,7 @@ from heliograph.connect.customer import by_id as connect_by_id
 from heliograph.connect.customer import page as connect_page
 from heliograph.connect.provision import CurrencyMismatch, Provisioned
 from heliograph.keys.authenticate import PRINCIPALS
+from heliograph.wallet import prices
 from heliograph.wallet.tables import wallets
 from tests.support.books import BOOKS_EVERY, assert_books_agree
 from tests.support.capability.cast import at_once
@@ -72,7 +73,7 @@ class Connect(Partners):
     def begin(self) -> None:
         with self.db.write() as tx:
             for currency, minor in PRICES.items():
-                wallet.set_price(tx, currency, wallet.to_text(minor, currency).split()[0], 10)
+                prices.set_price(tx, currency, wallet.to_text(minor, currency).split()[0], 10)
             for name, currency in (("amina", "GHS"), ("chidi", "KWD")):
                 account = accounts.create(tx, name, "GH", daily_credits=None, now_ms=clock.now_ms())
                 wallet.open_wallet(tx, account.id, currency)
@@ -197,7 +198,7 @@ class Connect(Partners):
         cost = -(-credits * PRICES[buyer.currency] // 10)
         try:
             self.db.transact(
-                lambda tx: wallet.buy_credits(tx, buyer.account_id, credits, now_ms=clock.now_ms())
+                lambda tx: prices.buy_credits(tx, buyer.account_id, credits, now_ms=clock.now_ms())
             )
         except InsufficientCredits:
             assert cost > buyer.minor

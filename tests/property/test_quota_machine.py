@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from heliograph import accounts, plugin, wallet
-from heliograph.accounts import MEASURES, StorageQuotaReached, StoredKind, key_octets
+from heliograph import plugin, wallet
+from heliograph.accounts import MEASURES, StorageQuotaReached, StoredKind, key_octets, quotas
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import Unavailable
@@ -77,7 +77,7 @@ class Quotas(RuleBasedStateMachine):
                 )
                 for sandbox in (False, True)
             }
-            accounts.set_quotas(tx, self.house.amina, self.quotas)
+            quotas.set_quotas(tx, self.house.amina, self.quotas)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self.loop.run_until_complete(work)
@@ -96,7 +96,7 @@ class Quotas(RuleBasedStateMachine):
     def the_operator_sets(self, kind: StoredKind, octets: int | None) -> None:
         self.quotas[kind] = octets
         with self.house.db.write() as tx:
-            accounts.set_quotas(tx, self.house.amina, {kind: octets})
+            quotas.set_quotas(tx, self.house.amina, {kind: octets})
 
     @rule(octets=st.sampled_from([0, SENT, 3 * SENT + 1, None]))
     def the_operator_sets_sends(self, octets: int | None) -> None:
@@ -243,7 +243,7 @@ class Quotas(RuleBasedStateMachine):
     def what_is_counted_is_what_was_stored(self) -> None:
         now_ms = clock.now_ms()
         with self.house.db.read() as tx:
-            used = accounts.used_today(tx, self.house.amina, now_ms)
+            used = quotas.used_today(tx, self.house.amina, now_ms)
             keys = wallet.keys_counted(tx, self.house.amina)
         counted = used | {
             (StoredKind.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox)

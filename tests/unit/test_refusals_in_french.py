@@ -75,7 +75,8 @@ NO_PAGE_ASKS: Final = {
     "requests/endpoint.py": BY_API,
     "text/numbering_plans.py": "it is run where plans are read anew",
     "text/segments.py": "pages ask it about texts that were judged",
-    "wallet/statement.py": BY_CONSOLE,
+    "wallet/files/statement.py": BY_CONSOLE,
+    "wallet/pay_out.py": BY_COMMAND,
     "webhooks/sign.py": BY_API,
 }
 SENTENCES_OF_NO_PAGE: Final = {

@@ -30,14 +30,15 @@ MB: Final = 10**6
 STORAGE_KEPT: Final = (PruningRule(storage_used.name, "day_ms", 2 * DAY_MS, is_counts=True),)
 
 # A clock that is behind counts in the day that there is.
-_COUNT: Final = sa.text("""
-    INSERT INTO storage_used (account_id, sandbox, kind, day_ms, octets)
-    VALUES (:account_id, :sandbox, :kind, :day_ms, :octets)
-    ON CONFLICT (account_id, sandbox, kind) DO UPDATE SET
+INTO_USED: Final = "INSERT INTO storage_used (account_id, sandbox, kind, day_ms, octets)"
+ADDED_TO_USED: Final = """ON CONFLICT (account_id, sandbox, kind) DO UPDATE SET
         octets = CASE WHEN storage_used.day_ms >= excluded.day_ms THEN storage_used.octets
             ELSE 0 END + excluded.octets,
         day_ms = CASE WHEN storage_used.day_ms >= excluded.day_ms THEN storage_used.day_ms
-            ELSE excluded.day_ms END
+            ELSE excluded.day_ms END"""
+_COUNT: Final = sa.text(f"""
+    {INTO_USED} VALUES (:account_id, :sandbox, :kind, :day_ms, :octets)
+    {ADDED_TO_USED}
     RETURNING octets""").bindparams(sa.bindparam("account_id", type_=RawId))
 
 

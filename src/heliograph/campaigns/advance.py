@@ -20,8 +20,10 @@ from heliograph.campaigns.due_steps import AtWork, QuickCheck
 from heliograph.campaigns.expand import Expanded, expand
 from heliograph.campaigns.states import CANCELED, PAUSED, PAUSED_BY_OPERATOR, SENDING
 from heliograph.database.database import Database
+from heliograph.messages import groups
 from heliograph.messages.accept import Chunker
 from heliograph.messages.sweeps import fail_canceled, hold, release, wait_for_accepting
+from heliograph.opt_outs import due_notes
 
 SETTLE_S: Final = 1.0  # what is held, let go or failed in one look; the rest at the next
 # … and what becomes messages: a pause, a cancel and an opt-out of others wait for no more than that
@@ -105,7 +107,7 @@ class Advancer:
     def _at_work(self) -> tuple[list[AtWork], bool]:
         """Returns the campaigns at work, and whether somebody has opted out."""
         with self._db.read() as tx:
-            return due_steps.at_work(tx), opt_outs.any_due(tx, clock.now_ms())
+            return due_steps.at_work(tx), due_notes.any_due(tx, clock.now_ms())
 
     # what is decided already
 
@@ -134,12 +136,12 @@ class Advancer:
                 log.info("campaign_completed", campaign=_shown(campaign))
         elif campaign.status == PAUSED and campaign.status_reason == PAUSED_BY_OPERATOR:
             if not campaign.held and await self._all(hold, campaign):
-                await self._change(lambda tx: due_steps.all_held(tx, campaign.group_id))
+                await self._change(lambda tx: groups.mark_all_held(tx, campaign.group_id))
         elif campaign.status == PAUSED and campaign.can_go_on:
             await self._change(lambda tx: due_steps.go_on(tx, campaign))
             log.info("campaign_resumed", campaign=_shown(campaign))
         elif campaign.held and await self._all(release, campaign):
-            await self._change(lambda tx: due_steps.all_released(tx, campaign.group_id))
+            await self._change(lambda tx: groups.mark_all_released(tx, campaign.group_id))
 
     async def _cancel(self, campaign: AtWork) -> None:
         """Fails what is queued of a canceled campaign. What a carrier has at that moment goes

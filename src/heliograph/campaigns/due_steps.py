@@ -14,8 +14,7 @@ from heliograph.campaigns.campaign import by_id, change, move
 from heliograph.campaigns.record import as_record
 from heliograph.campaigns.tables import campaigns
 from heliograph.messages.groups import tally_of
-from heliograph.messages.queue import HELD_FROM_US, RESTORED_FROM_US
-from heliograph.messages.tables import groups, queue, sends, tallies
+from heliograph.messages.tables import groups, tallies
 from heliograph.opt_outs.tables import opt_outs
 from heliograph.wallet.tables import counted_today, wallets
 from heliograph.webhooks import Event, emit_to_listeners
@@ -152,32 +151,6 @@ def go_on(tx: Connection, campaign: AtWork) -> None:
     found = by_id(tx, campaign.id, lock=True)
     if (found.status, found.status_reason) == (states.PAUSED, campaign.status_reason):
         move(tx, found, states.SENDING, status_reason=None)
-
-
-def all_held(tx: Connection, group_id: int) -> None:
-    """Marks the group as held, unless a message of it still waits where a carrier takes it from:
-    such as the rest of a run that one was taking meanwhile.
-    """
-    _mark(tx, group_id, held=True, but_for=queue.c.rank_us < HELD_FROM_US)
-
-
-def all_released(tx: Connection, group_id: int) -> None:
-    """Marks the group as not held any more, unless a message of it still is."""
-    _mark(
-        tx,
-        group_id,
-        held=False,
-        but_for=(queue.c.rank_us >= HELD_FROM_US) & (queue.c.rank_us < RESTORED_FROM_US),
-    )
-
-
-def _mark(tx: Connection, group_id: int, *, held: bool, but_for: sa.ColumnElement[bool]) -> None:
-    # what is just coming back is looked at once it is there
-    tx.execute(sa.select(groups.c.id).where(groups.c.id == group_id).with_for_update())
-    left = sa.exists().where(
-        but_for, sa.exists().where(sends.c.id == queue.c.send_id, sends.c.group_id == groups.c.id)
-    )
-    tx.execute(sa.update(groups).where(groups.c.id == group_id, ~left).values(held=held))
 
 
 def complete(tx: Connection, campaign_id: str) -> bool:

@@ -30,7 +30,8 @@ from heliograph.messages.accept import (
     ChunkRequest,
 )
 from heliograph.messages.queue import Ranks
-from heliograph.opt_outs import of_phone, scope_of_sender
+from heliograph.opt_outs import scope_of_sender
+from heliograph.opt_outs.tables import of_phone
 from heliograph.text import count_segments
 
 

@@ -27,6 +27,7 @@ from heliograph.database.statements import (
     Text,
     same,
 )
+from heliograph.messages.groups import cancel_group
 
 
 class _EndedBefore(Row, frozen=True):
@@ -109,10 +110,6 @@ _CANCEL_PAUSED: Final = same(
     UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}'
         WHERE group_id = :group_id AND {CAMPAIGN.may_become(CANCELED)}""",
 )
-# `pause.fail_canceled` fails what may still be queued, and then the campaign ends.
-_CANCEL_GROUP: Final = same(
-    _CanceledAt, Nothing, "UPDATE groups SET canceled_at_ms = :now_ms WHERE id = :group_id"
-)
 _CANCEL_DRAFT: Final = same(
     _CanceledAt,
     Nothing,
@@ -180,5 +177,5 @@ async def _old_pause(tx: HotTx, until_ms: int) -> int | None:
         return None
     [paused] = found
     await _CANCEL_PAUSED.rows(tx, paused)
-    await _CANCEL_GROUP.rows(tx, _CanceledAt(paused.group_id, clock.now_ms()))
+    await cancel_group(tx, paused.group_id, clock.now_ms())
     return paused.group_id

@@ -21,7 +21,7 @@ from heliograph.campaigns.numbers_file import BadNumberRow, NumberRow, Numbers
 from heliograph.campaigns.recipients import CampaignRecipient, store
 from heliograph.campaigns.tables import campaigns
 from heliograph.database.database import Database
-from heliograph.messages.tables import groups
+from heliograph.messages.groups import remove_group
 from heliograph.text import SEGMENTS_MAX
 
 # of one file: a hundred times what most lists hold, and an hour at 3,000 a second
@@ -151,4 +151,4 @@ def _no_recipients_left(reading: _NumbersRead) -> str:
 
 def _remove(tx: Connection, campaign: Campaign) -> None:
     tx.execute(sa.delete(campaigns).where(campaigns.c.id == campaign.id))
-    tx.execute(sa.delete(groups).where(groups.c.id == campaign.group_id))
+    remove_group(tx, campaign.group_id)

@@ -26,6 +26,7 @@ from heliograph.campaigns.recipients import Contacts, WrittenRecipients
 from heliograph.campaigns.states import PAUSED_BY_OPERATOR, SCHEDULED, WrongState
 from heliograph.campaigns.tables import campaigns
 from heliograph.database.database import Database
+from heliograph.database.hot import run_in
 from heliograph.messages.groups import cancel_group, mark_held
 from heliograph.wallet import wallet_of
 
@@ -359,5 +360,5 @@ def cancel(tx: Connection, campaign_id: str, *, now_ms: int) -> Campaign:
         ended_at_ms=None if begun else now_ms,
         freezing=None,
     )
-    cancel_group(tx, campaign.group_id, now_ms)
+    run_in(tx, lambda hot: cancel_group(hot, campaign.group_id, now_ms))
     return canceled

@@ -10,9 +10,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-import sqlalchemy as sa
-from sqlalchemy.engine import Connection
-
 from heliograph.base.paging import first_id_of
 from heliograph.campaigns.audience_lock import SILENT_MS
 from heliograph.campaigns.states import CAMPAIGN, PAUSED, SENDING
@@ -28,35 +25,14 @@ from heliograph.database.statements import (
     Statement,
     same,
 )
-from heliograph.messages.sweeps import OptedOutPhone, fail_blocked
-from heliograph.opt_outs.tables import opt_outs
+from heliograph.messages.sweeps import fail_blocked
+from heliograph.opt_outs import due_notes
+from heliograph.opt_outs.due_notes import OptedOutPhone
 
 AT_ONCE_MAX: Final = 500  # notes in one transaction, as of what else fails in one
 # what comes back throttled waits half a second, what is tried again two: it is found before it
 # leaves
 AGAIN_MS: Final = 400
-
-
-class _DueNote(Row, frozen=True):
-    """Holds a note. If it is not `whole`, it is about the texts of some sender alone."""
-
-    account_id: Id
-    sandbox: Bool
-    phone: BigInt
-    whole: Bool
-
-    @property
-    def person(self) -> OptedOutPhone:
-        return OptedOutPhone(self.account_id, self.sandbox, self.phone)
-
-
-class _DueNow(Row, frozen=True):
-    now_ms: BigInt
-    most: Int
-
-
-class _MostNotes(Row, frozen=True):
-    most: Int
 
 
 class _FrozenSince(Row, frozen=True):
@@ -99,35 +75,6 @@ class _TakenOut(Row, frozen=True):
     lowest: BigInt
 
 
-class _Again(Row, frozen=True):
-    account_id: Id
-    sandbox: Bool
-    phone: BigInt
-    due_ms: BigInt
-
-
-# A note is new, and then seen: between the two, those are waited for who may be accepting something
-# for its phone without having seen the opt-out. SQLite has one writer, and nobody who may.
-_SEEN_MS: Final = 1
-_SEE: Final = Statement(
-    _MostNotes,
-    OptedOutPhone,
-    postgresql=f"""
-        WITH new AS (SELECT account_id, sandbox, phone FROM opt_outs WHERE due_ms < {_SEEN_MS}
-            ORDER BY account_id, sandbox, phone LIMIT :most FOR UPDATE SKIP LOCKED)
-        UPDATE opt_outs o SET due_ms = {_SEEN_MS} FROM new WHERE o.account_id = new.account_id
-            AND o.sandbox = new.sandbox AND o.phone = new.phone
-        RETURNING o.account_id, o.sandbox, o.phone""",
-)
-_NEXT_DUE: Final = """
-    SELECT account_id, sandbox, phone, whole FROM opt_outs WHERE due_ms <= :now_ms{seen}
-        ORDER BY due_ms, account_id, sandbox, phone LIMIT :most"""
-_DUE: Final = Statement(
-    _DueNow,
-    _DueNote,
-    postgresql=_NEXT_DUE.format(seen=f" AND due_ms >= {_SEEN_MS}") + " FOR UPDATE SKIP LOCKED",
-    sqlite=_NEXT_DUE.format(seen=""),
-)
 _FREEZING: Final = same(
     _FrozenSince,
     _AccountMode,
@@ -189,48 +136,20 @@ _COUNT: Final = same(
     WHERE group_id = :group_id""",
 )
 
-_PERSON: Final = "account_id = :account_id AND sandbox = :sandbox AND phone = :phone"
-_END: Final = BatchStatement(
-    OptedOutPhone,
-    Nothing,
-    postgresql="""
-        DELETE FROM opt_outs o USING :given AS g WHERE o.account_id = g.account_id
-            AND o.sandbox = g.sandbox AND o.phone = g.phone""",
-    sqlite=f"DELETE FROM opt_outs WHERE {_PERSON}",
-)
-_AGAIN: Final = BatchStatement(
-    _Again,
-    Nothing,
-    postgresql="""
-        UPDATE opt_outs o SET due_ms = g.due_ms FROM :given AS g
-        WHERE o.account_id = g.account_id AND o.sandbox = g.sandbox AND o.phone = g.phone""",
-    sqlite=f"UPDATE opt_outs SET due_ms = :due_ms WHERE {_PERSON}",
-)
-
-
-def any_due(tx: Connection, now_ms: int) -> bool:
-    """Returns whether any note is due. It is asked at each look, by index."""
-    return (
-        tx.execute(sa.select(opt_outs.c.phone).where(opt_outs.c.due_ms <= now_ms).limit(1)).first()
-        is not None
-    )
-
 
 async def mark_seen(tx: HotTx) -> set[str]:
     """Marks new notes as seen, at most AT_ONCE_MAX, and returns their accounts (raw ids). Before
     these notes are applied, the caller waits for who may be accepting something for their phones:
     then `apply_due_notes` finds it queued.
     """
-    if not tx.postgresql:
-        return set()
-    return {person.account_id for person in await _SEE.rows(tx, _MostNotes(AT_ONCE_MAX))}
+    return {person.account_id for person in await due_notes.see(tx, AT_ONCE_MAX)}
 
 
 async def apply_due_notes(tx: HotTx, now_ms: int) -> int:
     """Applies the next notes that are due and were seen, at most AT_ONCE_MAX, and returns how
     many.
     """
-    notes = await _DUE.rows(tx, _DueNow(now_ms, AT_ONCE_MAX))
+    notes = await due_notes.due(tx, now_ms, AT_ONCE_MAX)
     if not notes:
         return 0
     people = [note.person for note in notes]
@@ -243,15 +162,8 @@ async def apply_due_notes(tx: HotTx, now_ms: int) -> int:
     again = await fail_blocked(tx, people, now_ms, of_senders) | {
         person for person in out if _AccountMode(person.account_id, person.sandbox) in freezing
     }
-    await _AGAIN.rows(
-        tx,
-        [
-            _Again(person.account_id, person.sandbox, person.phone, now_ms + AGAIN_MS)
-            for person in people
-            if person in again
-        ],
-    )
-    await _END.rows(tx, [person for person in people if person not in again])
+    await due_notes.put_off(tx, [person for person in people if person in again], now_ms + AGAIN_MS)
+    await due_notes.end(tx, [person for person in people if person not in again])
     return len(people)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts, wallet
-from heliograph.accounts.tables import customers
+from heliograph.accounts import customers
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.connect.customer import Customer, by_id, with_ref
 from heliograph.connect.request import CustomerRequest
@@ -59,16 +59,17 @@ def provision(
         now_ms=now_ms,
     )
     wallet.open_wallet(tx, account.id, currency, sandbox=given if sandbox else None)
-    tx.execute(
-        customers.insert().values(
-            account_id=account.id,
-            partner_id=partner_id,
-            sandbox=sandbox,
+    customers.store_details(
+        tx,
+        customers.CustomerDetails(
+            account.id,
+            partner_id,
+            sandbox,
             external_ref=request.external_ref,
             label=request.label,
             phone=request.phone,
             email=request.email,
-        )
+        ),
     )
     if any(given) and not sandbox:
         entry = wallet.transfer(

@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.engine import Connection
 
-from heliograph import wallet
 from heliograph.base.clock import date_in_utc, rfc3339
 from heliograph.messages.reports import rollup_reports
 from heliograph.messages.reports.rollup_reports import NOTHING, MessageFigures, ReportOf
 from heliograph.portal.plots import DAY, Plot, plot_of
+from heliograph.wallet import ledger_hours
 
 DAYS: Final = 14
 UTC: Final = ZoneInfo("UTC")  # the ledger's sums are by hours of it
@@ -52,7 +52,7 @@ def days_of(tx: Connection, account_id: str, now_ms: int) -> DaysOfAccount:
     last = rollup_reports.day_of(now_ms, UTC)
     spans = rollup_reports.spans_of_days(last - timedelta(days=DAYS - 1), last, UTC)
     parts = rollup_reports.parts_of(tx, ReportOf(account_id, sandbox=False), spans)
-    summed = wallet.summed_days(tx, account_id, now_ms)
+    summed = ledger_hours.summed_days(tx, account_id, now_ms)
     spent: dict[str, int] = defaultdict(int)
     refunded: dict[str, int] = defaultdict(int)
     for each in summed.days:

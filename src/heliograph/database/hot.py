@@ -88,14 +88,18 @@ def run_in(tx: Connection, work: Callable[[HotTx], Coroutine[Any, Any, T]]) -> T
     """Returns what `work` returns when it is given this transaction. It may wait for nothing but
     statements of the transaction. What it adds to `signals` is heard by nobody.
     """
-    working = work(_OrdinaryTx(tx))
+    return run_without_loop(work(_OrdinaryTx(tx)))
+
+
+def run_without_loop(working: Coroutine[Any, Any, T]) -> T:
+    """Returns what a coroutine returns that never waits for the event loop."""
     try:
         working.send(None)
     except StopIteration as done:
         returned: T = done.value
         return returned
     working.close()
-    raise TypeError("waits for something else than a statement of its transaction")
+    raise TypeError("waits for the event loop, where there is none")
 
 
 class _OrdinaryTx:

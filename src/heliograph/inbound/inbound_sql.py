@@ -128,16 +128,6 @@ class StoredText(Row, frozen=True):
 STORE_TEXTS: Final = Insert("inbound", StoredText)
 
 
-class MessageReply(Row, frozen=True):
-    """Holds a row of `message_replies`."""
-
-    message_id: Id
-    inbound_id: Id
-
-
-STORE_REPLIES: Final = Insert("message_replies", MessageReply)
-
-
 class JoinedParts(Row, frozen=True):
     group_id: Id
     inbound_id: Id

@@ -24,6 +24,7 @@ from heliograph.inbound.replies import answer
 from heliograph.inbound.route import TextRoute, Way, routes
 from heliograph.inbound.written_sender import WrittenSender
 from heliograph.messages.accept import Replier
+from heliograph.messages.replies import MessageReply, store_replies
 from heliograph.messages.sweeps import UnwantedTexts
 from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
 from heliograph.webhooks import emit, load_listeners
@@ -291,10 +292,8 @@ async def _store(
     said = await _note_keywords(tx, carrier_id, rows, whole, routed)
     rows = [row for row, each in zip(rows, whole, strict=True) if not each.is_repeat]
     await sql.STORE_TEXTS.rows(tx, rows)
-    replies = [
-        sql.MessageReply(row.in_reply_to, row.id) for row in rows if row.in_reply_to is not None
-    ]
-    await sql.STORE_REPLIES.rows(tx, replies)
+    replies = [MessageReply(row.in_reply_to, row.id) for row in rows if row.in_reply_to is not None]
+    await store_replies(tx, replies)
     await _emit_events(tx, rows, now_ms)
     heeded = await apply_keywords(tx, said, now_ms) if said else AppliedKeywords([], set(), {})
     new = {row.id for row in rows}

@@ -4,7 +4,7 @@ from typing import Final
 
 from heliograph.base.clock import DAY_MS
 from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row, Text
-from heliograph.opt_outs import of_phone
+from heliograph.opt_outs.tables import of_phone
 
 # To a phone: no two services answer each other faster. The confirmation of an opt-out waits for
 # nothing but the one before, for the person has a right to it.

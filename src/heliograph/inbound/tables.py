@@ -193,3 +193,6 @@ inbound_parts = sa.Table(
     sa.Index("inbound_parts_by_text", "carrier_id", "sender", "recipient", "reference"),
     sa.Index("inbound_parts_by_age", "received_at_ms"),
 )
+
+# They are kept for as many days as the operator has set for messages.
+KEPT_AS_MESSAGES: Final = (PruningRule(inbound.name, "id", 0),)

@@ -14,10 +14,9 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts, inbound, keys, senders, wallet
 from heliograph.accounts import Account, text_id
 from heliograph.accounts.tables import accounts as accounts_table
-from heliograph.base import clock, ids
-from heliograph.base.errors import Conflict, InvalidRequest
+from heliograph.base import ids
+from heliograph.base.errors import Conflict
 from heliograph.base.forms import shown
-from heliograph.base.short_texts import one_line
 from heliograph.campaigns import ID_PREFIX as CAMPAIGN_PREFIX
 from heliograph.campaigns.states import PAUSED, SCHEDULED, SENDING
 from heliograph.campaigns.tables import campaigns
@@ -225,55 +224,3 @@ def _undelivered(tx: Connection, account: Account, *, more_to_come: bool) -> Ite
 
 def _messages(count: int) -> str:
     return f"{count} messages are" if count > 1 else "1 message is"
-
-
-def pay_out(tx: Connection, account: Account, reason: str) -> list[wallet.Entry]:
-    """Takes all out of the wallet: of a customer to its partner, for there it came from; else the
-    credits back to issuance and the money out of the house. It returns the entries, none when there
-    was nothing. Raises AccountClosed, InvalidRequest for a reason of several lines or a sandbox
-    customer.
-    """
-    accounts.require_open(account)
-    said = one_line("reason", reason, most=wallet.DESCRIPTION_MAX)
-    if account.sandbox and account.parent_id is not None:
-        raise InvalidRequest(
-            "This is a sandbox customer: it has no part in the ledger, and nothing is owed to it."
-        )
-    both = {
-        account_id: wallet.locked(tx, account_id)
-        for account_id in sorted({account.id, account.parent_id or account.id})
-    }
-    # each of the time of its turn: the ledger lists them in the order of their figures
-    held, entries = both[account.id], list[wallet.Entry]()
-    credits, balance_minor = held.sms_credits, held.balance_minor
-    if account.parent_id is not None:
-        minor = balance_minor if both[account.parent_id].currency == held.currency else 0
-        if credits or minor:
-            moved = wallet.transfer(
-                tx,
-                account.id,
-                account.parent_id,
-                amount_minor=minor,
-                credits=credits,
-                description=said,
-            )
-            wallet.count_moved(tx, account.parent_id, account.id, -credits, moved.created_at_ms)
-            entries.append(moved)
-        credits, balance_minor = 0, balance_minor - minor
-    if credits:
-        entries.append(
-            wallet.adjust_credits(tx, account.id, -credits, said, now_ms=clock.now_ms()).entry
-        )
-    if balance_minor:
-        entries.append(
-            wallet.post(
-                tx,
-                account.id,
-                "adjustment",
-                wallet.BANK_ID,
-                amount_minor=-balance_minor,
-                description=said,
-                now_ms=clock.now_ms(),
-            ).entry
-        )
-    return entries

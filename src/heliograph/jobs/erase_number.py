@@ -16,11 +16,12 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts import notify
 from heliograph.accounts.tables import accounts, customers, notices
-from heliograph.base import ids
 from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
 from heliograph.contacts.tables import contact_imports, contacts, opt_out_changes
+from heliograph.database.hot import run_in
 from heliograph.database.reads import streamed, streamed_records
 from heliograph.jobs.erase_inbound import inbound_changes
 from heliograph.jobs.row_changes import RowChange, deleted, redacted
@@ -91,15 +92,8 @@ def note(tx: Connection, account_id: str, by: str, counts: dict[str, int], now_m
     was.
     """
     rows = ", ".join(f"{table} {count}" for table, count in counts.items())
-    tx.execute(
-        notices.insert().values(
-            id=ids.raw_of_number(ids.new_number(now_ms)),
-            account_id=account_id,
-            kind="number_erased",
-            text=f"A phone number was erased on request, by {by}. Rows: {rows}.",
-            created_at_ms=now_ms,
-        )
-    )
+    told = f"A phone number was erased on request, by {by}. Rows: {rows}."
+    run_in(tx, lambda hot: notify(hot, account_id, "number_erased", told, now_ms))
 
 
 def _apply(tx: Connection, some: Sequence[RowChange]) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from heliograph.base import clock
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
-from heliograph.wallet import due_hour, store_hour, sums_of_hour
+from heliograph.wallet.ledger_hours import due_hour, store_hour, sums_of_hour
 
 EVERY_S: Final = 10.0
 

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from heliograph import users
 from heliograph.base import clock
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
+from heliograph.users import portal_views
 
 EVERY_S: Final = 30.0
 
@@ -27,4 +27,4 @@ async def keep_ending_views(db: Database, is_ours: Callable[[], bool]) -> None:
 def end_views(db: Database) -> None:
     """Ends the looks that are over now."""
     with db.write() as tx:
-        users.end_overdue_views(tx, now_ms=clock.now_ms())
+        portal_views.end_overdue_views(tx, now_ms=clock.now_ms())

@@ -19,8 +19,8 @@ from heliograph.base.errors import Unavailable
 from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
+from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.database.reads import reporting_rows
-from heliograph.wallet import read_one_snapshot
 
 LOOK_S: Final = 1.0  # a person waits for it
 TOLD_EVERY_S: Final = 1.0

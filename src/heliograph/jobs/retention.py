@@ -18,10 +18,11 @@ from heliograph.campaigns import forget_some
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.outage import is_conflict
-from heliograph.database.pruning import PAUSE_S, PruningRule, prune_ids
+from heliograph.database.pruning import PAUSE_S, prune_ids
 from heliograph.inbound import erase_some_inbound
-from heliograph.inbound.tables import inbound
+from heliograph.inbound import tables as inbound_tables
 from heliograph.jobs.pruning import FIRST_AFTER_S
+from heliograph.messages import tables as message_tables
 from heliograph.messages.retention import (
     MESSAGES,
     KeptFor,
@@ -34,7 +35,6 @@ from heliograph.messages.retention import (
     over_before,
     tables_of,
 )
-from heliograph.messages.tables import answering_sends, message_replies
 
 EVERY_S: Final = 60.0
 # times as long as a batch took, if that is more than PAUSE_S: at most a tenth of a writer's time,
@@ -42,13 +42,6 @@ EVERY_S: Final = 60.0
 PAUSES: Final = 9
 DETACH_TRIES: Final = 10  # in a row; then in a minute again
 DETACH_AGAIN_S: Final = 2.0
-
-# how old it may be is the operator's setting
-_BY_MESSAGES_DAYS: Final = (
-    PruningRule(inbound.name, "id", 0),
-    PruningRule(message_replies.name, "message_id", 0),
-    PruningRule(answering_sends.name, "send_id", 0),
-)
 
 log = Log(__name__)
 
@@ -102,7 +95,7 @@ async def _delete(db: Database, until_ms: int) -> None:
     for kept in tables_of(postgresql=db.postgresql):
         await _counted(db, kept.table, partial(delete_some, kept=kept))
     last = first_id_of(until_ms)
-    for rule in _BY_MESSAGES_DAYS:
+    for rule in (*inbound_tables.KEPT_AS_MESSAGES, *message_tables.KEPT_AS_MESSAGES):
         await _counted(db, rule.table, partial(prune_ids, kept=rule, until=last))
 
 

@@ -20,12 +20,15 @@ from heliograph.database.statements import (
     Id,
     Insert,
     Int,
+    Nothing,
     Row,
     SmallInt,
     columns_of,
+    same,
 )
 from heliograph.messages.changes import MessageRow
-from heliograph.messages.tables import groups, tallies
+from heliograph.messages.queue.rank import HELD_FROM_US, RESTORED_FROM_US
+from heliograph.messages.tables import groups, queue, sends, tallies
 
 SLOTS: Final = 64  # rows of one group: what two add at once meets in one row only by chance
 
@@ -79,6 +82,17 @@ class _CampaignGroup(Row, frozen=True):
     campaign_id: Id
 
 
+class _CanceledGroup(Row, frozen=True):
+    id: Int
+    now_ms: BigInt
+
+
+_CANCEL: Final = same(
+    _CanceledGroup,
+    Nothing,
+    """
+    UPDATE groups SET canceled_at_ms = :now_ms WHERE id = :id AND canceled_at_ms IS NULL""",
+)
 # Locked, for another transaction may be about to say that nothing of the group waits where a
 # carrier takes it from, or nothing of it is held.
 _STATES: Final = BatchStatement(
@@ -108,13 +122,14 @@ def open_group(tx: Connection, account_id: str, campaign_id: str, *, sandbox: bo
     return int(key[0])
 
 
-def cancel_group(tx: Connection, group_id: int, now_ms: int) -> None:
+def remove_group(tx: Connection, group_id: int) -> None:
+    """Removes a group of which no message was made."""
+    tx.execute(sa.delete(groups).where(groups.c.id == group_id))
+
+
+async def cancel_group(tx: HotTx, group_id: int, now_ms: int) -> None:
     """Says that what is queued of the group shall not be sent; `pause.fail_canceled` fails it."""
-    tx.execute(
-        sa.update(groups)
-        .where(groups.c.id == group_id, groups.c.canceled_at_ms.is_(None))
-        .values(canceled_at_ms=now_ms)
-    )
+    await _CANCEL.rows(tx, _CanceledGroup(group_id, now_ms))
 
 
 def mark_held(tx: Connection, group_id: int, *, held: bool) -> None:
@@ -122,6 +137,32 @@ def mark_held(tx: Connection, group_id: int, *, held: bool) -> None:
     move all of them.
     """
     tx.execute(sa.update(groups).where(groups.c.id == group_id).values(held=held))
+
+
+def mark_all_held(tx: Connection, group_id: int) -> None:
+    """Marks the group as held, unless a message of it still waits where a carrier takes it from:
+    such as the rest of a run that one was taking meanwhile.
+    """
+    _mark(tx, group_id, held=True, but_for=queue.c.rank_us < HELD_FROM_US)
+
+
+def mark_all_released(tx: Connection, group_id: int) -> None:
+    """Marks the group as not held any more, unless a message of it still is."""
+    _mark(
+        tx,
+        group_id,
+        held=False,
+        but_for=(queue.c.rank_us >= HELD_FROM_US) & (queue.c.rank_us < RESTORED_FROM_US),
+    )
+
+
+def _mark(tx: Connection, group_id: int, *, held: bool, but_for: sa.ColumnElement[bool]) -> None:
+    # what is just coming back is looked at once it is there
+    tx.execute(sa.select(groups.c.id).where(groups.c.id == group_id).with_for_update())
+    left = sa.exists().where(
+        but_for, sa.exists().where(sends.c.id == queue.c.send_id, sends.c.group_id == groups.c.id)
+    )
+    tx.execute(sa.update(groups).where(groups.c.id == group_id, ~left).values(held=held))
 
 
 def group_of(

@@ -19,8 +19,9 @@ from heliograph.base.errors import NotFound
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, PageWanted, Span, first_id_of
 from heliograph.database.postgresql.arrays import literal
 from heliograph.database.reads import records_of
+from heliograph.messages.read_sql import messages_with
 from heliograph.messages.states import DELIVERED, FAILED, QUEUED, SENT
-from heliograph.messages.tables import groups, messages, sends
+from heliograph.messages.tables import messages, sends
 
 MESSAGE_PREFIX: Final = "msg"
 SEND_PREFIX: Final = "snd"
@@ -86,23 +87,7 @@ class Page(NamedTuple):
     next_before: str | None
 
 
-_FROM_SEND: Final = {
-    "type": sends.c.type,
-    "sender": sends.c.sender,
-    "text": sends.c.text,
-    "encoding": sends.c.encoding,
-    "reference": sends.c.reference,
-    "created_at_ms": sends.c.created_at_ms,
-    "campaign_id": groups.c.campaign_id,
-}
-_COLUMNS: Final = [
-    _FROM_SEND[name] if name in _FROM_SEND else messages.c[name] for name in Message._fields
-]
-JOINED: Final = (
-    sa.select(*_COLUMNS)
-    .join_from(messages, sends, sends.c.id == messages.c.send_id)
-    .outerjoin(groups, groups.c.id == sends.c.group_id)
-)
+_MESSAGES: Final = messages_with(Message._fields)
 
 
 def message_of(tx: Connection, account_id: str, message_id: str, *, sandbox: bool) -> Message:
@@ -114,7 +99,7 @@ def message_of(tx: Connection, account_id: str, message_id: str, *, sandbox: boo
         None
         if raw is None
         else tx.execute(
-            JOINED.where(
+            _MESSAGES.where(
                 messages.c.id == raw,
                 messages.c.account_id == account_id,
                 messages.c.sandbox.is_(sandbox),
@@ -167,7 +152,7 @@ def _to_recipient(
     tx: Connection, account_id: str, sandbox: bool, wanted: PageWanted, filters: Filters
 ) -> Page:
     """Returns a page by the index of messages by recipient."""
-    query = JOINED.where(
+    query = _MESSAGES.where(
         messages.c.account_id == account_id,
         messages.c.recipient == filters.recipient,
         messages.c.sandbox.is_(sandbox),
@@ -193,7 +178,7 @@ def _walk_sends(
         run = [each.id for each in batch if each.passes]
         if run:
             # the bounds leave out partitions
-            query = JOINED.where(
+            query = _MESSAGES.where(
                 _among(tx, messages.c.id, run), messages.c.id.between(min(run), max(run))
             )
             if filters.status is not None:

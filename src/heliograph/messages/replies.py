@@ -1,17 +1,35 @@
-"""Reads what answers what: the texts from handsets that answer a message of ours, and the text that
-a message of ours answers.
+"""Stores and reads what answers what: the texts from handsets that answer a message of ours, and
+the text that a message of ours answers.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
+from heliograph.database.hot import HotTx
+from heliograph.database.statements import Id, Insert, Row
 from heliograph.messages.read import INBOUND_PREFIX, Message
 from heliograph.messages.tables import answering_sends, message_replies
 
 REPLIES_MAX: Final = 20  # ids that a message shows; `GET /inbound` has all
+
+
+class MessageReply(Row, frozen=True):
+    """Holds a row of `message_replies`: a text from a handset (`inbound`) answers a message."""
+
+    message_id: Id
+    inbound_id: Id
+
+
+_STORE_REPLIES: Final = Insert("message_replies", MessageReply)
+
+
+async def store_replies(tx: HotTx, replies: Sequence[MessageReply]) -> None:
+    """Stores which texts from handsets answer which messages."""
+    await _STORE_REPLIES.rows(tx, replies)
 
 
 def answers_of(tx: Connection, message: Message) -> dict[str, Any]:

@@ -388,10 +388,13 @@ kept_from = sa.Table(
     sa.CheckConstraint("what IN ('texts', 'messages', 'events')", name="kept_from_what"),
 )
 
-# Validity is 48 h at most, so all receipts have a day more to come. What is older is kept for
-# nobody.
+# Validity is 48 h at most, so all receipts have a day more to come. Nobody needs what is older.
 RECEIPTS_KEPT_MS = 72 * 3_600_000
 KEPT = (
     PruningRule(carrier_refs.name, "created_at_ms", RECEIPTS_KEPT_MS),
     PruningRule(unmatched_receipts.name, "id", RECEIPTS_KEPT_MS),
+)
+KEPT_AS_MESSAGES = (  # for as many days as the operator has set for messages
+    PruningRule(message_replies.name, "message_id", 0),
+    PruningRule(answering_sends.name, "send_id", 0),
 )

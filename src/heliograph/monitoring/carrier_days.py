@@ -7,12 +7,13 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph import carriers, wallet
+from heliograph import carriers
 from heliograph.base.clock import DAY_MS
 from heliograph.monitoring.carrier_money import SegmentMoney
 from heliograph.monitoring.tables import carrier_money, carrier_rollups
 from heliograph.pricing import MICRO_PLACES
-from heliograph.wallet import Price, money
+from heliograph.wallet import money
+from heliograph.wallet.prices import Price, all_prices
 
 CARRIER_DAYS_SHOWN: Final = 30
 
@@ -70,7 +71,7 @@ def carrier_days(tx: Connection, now_ms: int) -> list[CarrierDay]:
         .group_by(day_ms, columns.carrier_id, columns.currency)
     )
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
-    prices = {price.currency: price for price in wallet.all_prices(tx)}
+    prices = {price.currency: price for price in all_prices(tx)}
     found = [
         CarrierDay(
             int(row.day_ms),

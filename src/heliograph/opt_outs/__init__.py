@@ -17,7 +17,6 @@ from heliograph.opt_outs.suppression import (
     OptOutScope,
     Suppression,
     as_suppression_record,
-    of_phone,
     scope_of_sender,
 )
 from heliograph.opt_outs.tables import SUPPRESSED_SENDER_MAX, OptOutSource
@@ -35,10 +34,10 @@ __all__ = [
     "api",
     "as_suppression_record",
     "delete_opt_outs",
+    "due_notes",
     "emit_opt_out_events",
     "is_suppressed",
     "lift",
-    "of_phone",
     "opt_out_page",
     "opt_outs_of",
     "read_opt_out",

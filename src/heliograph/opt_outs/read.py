@@ -14,9 +14,8 @@ from heliograph.opt_outs.suppression import (
     OptOutOwner,
     OptOutScope,
     Suppression,
-    of_phone,
 )
-from heliograph.opt_outs.tables import OF_ANY_PHONE, OptOutSource, suppressions
+from heliograph.opt_outs.tables import OF_ANY_PHONE, OptOutSource, of_phone, suppressions
 
 _t: Final = suppressions.c
 _COLUMNS: Final = (_t.id, _t.phone, _t.sender, _t.source)

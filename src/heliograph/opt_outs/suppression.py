@@ -49,26 +49,6 @@ def folded_sender(sender: str) -> str:
     return folded[1:] if folded[:1] == "+" and folded[1:].isdigit() else folded
 
 
-# The primary key is the only index that this can take (`tables.OF_ANY_PHONE`). OFFSET 0 keeps the
-# planner from comparing all opt-outs of an account with all phones.
-_OF_PHONE: Final = """(SELECT {columns} FROM suppressions s WHERE s.account_id = {account_id}
-    AND s.sandbox = {sandbox} AND s.phone = {phone} OFFSET 0)"""
-
-
-def of_phone(
-    columns: str,
-    *,
-    account_id: str = "g.account_id",
-    sandbox: str = "g.sandbox",
-    phone: str = "g.phone",
-) -> str:
-    """Returns how PostgreSQL finds the opt-outs of one phone, for statements that ask about many: a
-    table expression of these columns (of `suppressions s`, separated by commas).
-    The other three name the phone.
-    """
-    return _OF_PHONE.format(columns=columns, account_id=account_id, sandbox=sandbox, phone=phone)
-
-
 # Cancels what is queued for a phone (E.164 digits) in a scope, at a moment: what is queued is known
 # to rooms above this one.
 Withdraw: TypeAlias = Callable[[Connection, OptOutOwner, str, OptOutScope, int], None]

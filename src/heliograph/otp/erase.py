@@ -13,8 +13,9 @@ from heliograph.base.secrets import SEALED as SEALED_PREFIX
 from heliograph.database.database import Database
 from heliograph.database.pruning import PAUSE_S
 from heliograph.database.sealed_columns import Sealed
-from heliograph.database.statements import BatchStatement, Id, Int, Nothing, Row, same
+from heliograph.database.statements import Id, Int, Row, same
 from heliograph.messages.accept import text_sealer
+from heliograph.messages.retention import erase_texts
 from heliograph.messages.tables import sends
 from heliograph.otp.limits import VALID_MS
 from heliograph.otp.tables import KEPT_MS, otps
@@ -53,14 +54,6 @@ _NEXT: Final = same(
     _OtpId,
     "SELECT id FROM otps WHERE id >= :start AND id < :until ORDER BY id LIMIT :most",
 )
-_ERASE: Final = BatchStatement(
-    _OtpId,
-    Nothing,
-    postgresql="""
-        UPDATE sends SET text = NULL FROM :given AS g WHERE sends.id = g.id
-            AND sends.text IS NOT NULL""",
-    sqlite="UPDATE sends SET text = NULL WHERE id = :id AND text IS NOT NULL",
-)
 
 
 class Eraser:
@@ -82,7 +75,7 @@ class Eraser:
         while True:
             async with self._db.hot() as tx:
                 found = await _NEXT.rows(tx, _OtpsBetween(start, until, ROWS_AT_ONCE))
-                await _ERASE.rows(tx, found)
+                await erase_texts(tx, [otp.id for otp in found])
             if len(found) < ROWS_AT_ONCE:
                 break
             start = found[-1].id

@@ -23,18 +23,17 @@ from heliograph.otp.limits import TRIES_MAX, Incorrect, JudgedTry, Otp, judge_tr
 from heliograph.otp.range_guard import digits_of
 from heliograph.otp.tallies import store_tallies, tallies_at
 from heliograph.otp.verify_sql import (
-    COUNT_KEYS,
     FORGET_RANGES,
     LATEST,
     LOCK_ACCOUNTS,
     STORE,
     AccountKey,
-    CountedKeys,
     JudgedOtp,
     LockedAccount,
     PhoneKey,
 )
 from heliograph.requests import INSERT_KEYS, KeyPlace, StoredKey, UsedKeys, find_keys
+from heliograph.wallet.store_figures import CountedKeys, store_counted_keys
 
 VERIFY_PATH: Final = "POST /otp/verify"
 BATCH_MAX: Final = 1_000  # in one transaction: around 50 ms
@@ -132,7 +131,7 @@ class Verifier:
             )
             await FORGET_RANGES.rows(tx, sorted(batch.proven))
             await _count(tx, batch)
-            await COUNT_KEYS.rows(tx, batch.key_counts())
+            await store_counted_keys(tx, batch.key_counts())
             await INSERT_KEYS.rows(tx, batch.answered)
         metrics.transaction("verify", len(tries), clock.monotonic_s() - started_s)
         return outcomes

@@ -119,22 +119,3 @@ FORGET_RANGES: Final = BatchStatement(
             AND r.digits = g.digits""",
     sqlite="DELETE FROM otp_ranges WHERE account_id = :account_id AND digits = :digits",
 )
-
-
-class CountedKeys(Row, frozen=True):
-    account_id: Id
-    day: Int
-    live: BigInt
-    sandbox: BigInt
-
-
-COUNT_KEYS: Final = BatchStatement(
-    CountedKeys,
-    Nothing,
-    postgresql="""
-        UPDATE wallets SET keys_day = g.day, keys_octets = g.live, sandbox_keys_octets = g.sandbox
-        FROM :given AS g WHERE wallets.account_id = g.account_id""",
-    sqlite="""
-        UPDATE wallets SET keys_day = :day, keys_octets = :live, sandbox_keys_octets = :sandbox
-            WHERE account_id = :account_id""",
-)

@@ -17,7 +17,7 @@ from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit, visit_of
-from heliograph.users import Right, Role, User
+from heliograph.users import Right, Role, User, password_tries
 
 ROLES: Final = tuple(role.value for role in Role)
 SAID: Final = {
@@ -65,7 +65,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         case "invite":
             if not asking.service.sends_mail:
                 raise NotFound("This service sends no mail. Its operator can add members.")
-            users.count_invitation(tx, account_id, form.get("email", ""), now_ms=now_ms)
+            password_tries.count_invitation(tx, account_id, form.get("email", ""), now_ms=now_ms)
             users.invite(
                 tx,
                 account_id,

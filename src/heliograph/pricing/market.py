@@ -13,11 +13,12 @@ from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from heliograph import carriers, wallet
+from heliograph import carriers
 from heliograph.carriers import Rate, Rates, Route, Routes
 from heliograph.pricing.costs import MICRO_PLACES, CarrierCost, Costs, load_costs
 from heliograph.text.sample_numbers import country_of_prefix, sample_number
-from heliograph.wallet import Price, money
+from heliograph.wallet import money
+from heliograph.wallet.prices import Price, all_prices
 
 DEFAULT: Final = "default"
 _BEHIND_DIGITS: Final = ":"  # sorts behind every digit
@@ -166,7 +167,7 @@ class Market:
 
 def load_market(tx: Connection) -> Market:
     """Returns what rates are weighed against now."""
-    return Market(carriers.load_routes(tx), load_costs(tx), wallet.all_prices(tx))
+    return Market(carriers.load_routes(tx), load_costs(tx), all_prices(tx))
 
 
 def _countries(destinations: set[str]) -> set[str]:

@@ -15,7 +15,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.database.postgresql.answer_time import wait_for_it
 from heliograph.database.reads import raw_id, streamed, streamed_records
 from heliograph.wallet.ledger import BANK_ID, ID_PREFIX, ISSUANCE_ID, SALES_ID
 from heliograph.wallet.tables import ledger_entries, wallets
@@ -52,16 +51,6 @@ class _Holding(NamedTuple):
 
     balance_minor: int
     credits: int
-
-
-def read_one_snapshot(tx: Connection) -> None:
-    """Lets all queries of the transaction see one moment, and take their time. It is called
-    first in a transaction that verifies beside a running service.
-    """
-    if tx.dialect.name == "postgresql":
-        tx.execute(sa.text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
-        tx.execute(sa.text("SET LOCAL statement_timeout = 0"))
-        wait_for_it(tx)
 
 
 def verify(tx: Connection) -> list[Discrepancy]:

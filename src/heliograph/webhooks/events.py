@@ -82,20 +82,30 @@ class EventRows(NamedTuple):
     missed: list[ForEndpoint]
 
 
+class _ListenerColumns(NamedTuple):
+    """Holds an endpoint as `tables.LISTENERS_TEXT` spells it, in the order of its columns."""
+
+    endpoint_id: str
+    sandbox: str
+    enabled: str
+    is_customer: str
+    kinds: str
+
+
 @lru_cache(4_096)
 def _endpoints(account_id: str, listeners: str) -> tuple[ListeningEndpoint, ...]:
     """Parses the text that `tables.LISTENERS_TEXT` made of the endpoints of an account (raw id)."""
     found = []
     for listener in listeners.split(";"):
-        endpoint_id, sandbox, enabled, is_customer, kinds = listener.split(" ")
+        told = _ListenerColumns(*listener.split(" "))
         found.append(
             ListeningEndpoint(
                 account_id,
-                is_customer == "1",
-                endpoint_id.replace("-", ""),
-                sandbox == "1",
-                kinds,
-                enabled == "1",
+                told.is_customer == "1",
+                told.endpoint_id.replace("-", ""),
+                told.sandbox == "1",
+                told.kinds,
+                told.enabled == "1",
             )
         )
     return tuple(found)

@@ -19,6 +19,7 @@ from heliograph.database.database import Database
 from heliograph.jobs import close_account
 from heliograph.messages.accept import Chunker, ChunkRecipient, ChunkRequest
 from heliograph.messages.tables import queue
+from heliograph.wallet import pay_out
 from tests.support.capability.campaigns import add_contacts, write_down
 from tests.support.capability.commands import BILAL, Run, text
 from tests.support.capability.sending import House
@@ -64,7 +65,7 @@ async def test_a_send_that_waits_for_the_wallet_while_the_account_is_closed_is_r
     """The statement in which it waits saw the configuration as it was before."""
     house = postgresql_house
     with house.db.write() as tx:
-        close_account.pay_out(tx, accounts.by_id(tx, house.amina), "x")
+        pay_out.pay_out(tx, accounts.by_id(tx, house.amina), "x")
     with house.db.write() as tx:
         rates.set_rate(tx, "default", 0)
     await house.cache.refresh()
@@ -91,7 +92,7 @@ async def test_a_campaign_that_was_just_started_makes_no_message_of_a_closed_acc
     got the wallet.
     """
     with house.db.write() as tx:
-        close_account.pay_out(tx, accounts.by_id(tx, house.amina), "x")
+        pay_out.pay_out(tx, accounts.by_id(tx, house.amina), "x")
     add_contacts(house.db, house.amina, phones(3), sandbox=True)
     campaign = write_down(house.db, house.amina, sandbox=True, sender="SANDBOX")
     await asyncio.to_thread(closed_now, house.db, house.amina)
@@ -113,7 +114,7 @@ def test_what_is_being_added_while_the_account_is_closed_is_refused(
 ) -> None:
     db, amina = postgresql_house.db, postgresql_house.amina
     with db.write() as tx:
-        close_account.pay_out(tx, accounts.by_id(tx, amina), "x")
+        pay_out.pay_out(tx, accounts.by_id(tx, amina), "x")
     campaign = write_down(db, amina)
     add: dict[str, Callable[[Connection], object]] = {
         "customer": lambda tx: connect.provision(

@@ -13,6 +13,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts, campaigns, wallet
 from heliograph.accounts import StorageQuotaReached, StoredKind
+from heliograph.accounts.quotas import quotas_of, set_quotas, used_today
 from heliograph.accounts.tables import storage_used
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
@@ -35,14 +36,12 @@ pytestmark = pytest.mark.usefixtures("at_noon")
 
 def allow(db: Database, account_id: str, **quotas: int | None) -> None:
     with db.write() as tx:
-        accounts.set_quotas(
-            tx, account_id, {StoredKind(kind): octets for kind, octets in quotas.items()}
-        )
+        set_quotas(tx, account_id, {StoredKind(kind): octets for kind, octets in quotas.items()})
 
 
 def used(db: Database, account_id: str, kind: StoredKind, *, sandbox: bool = False) -> int:
     with db.read() as tx:
-        return accounts.used_today(tx, account_id, clock.now_ms()).get((kind, sandbox), 0)
+        return used_today(tx, account_id, clock.now_ms()).get((kind, sandbox), 0)
 
 
 def count(db: Database, table: sa.Table) -> int:
@@ -235,9 +234,11 @@ def test_the_operator_sees_and_sets_quotas_and_old_counts_go(
     ]
     assert "OCTETS A DAY" in run("quota", "set", "amina", "logs=default", "events=0").out
     with db.read() as tx:
-        assert [
-            (usage.octets_a_day, usage.is_default) for usage in accounts.quotas_of(tx, amina)[:3]
-        ] == [(50_000_000, True), (0, False), (3, False)]
+        assert [(usage.octets_a_day, usage.is_default) for usage in quotas_of(tx, amina)[:3]] == [
+            (50_000_000, True),
+            (0, False),
+            (3, False),
+        ]
     for wrong in ("logs", "logs=", "bogs=1MB", "logs=1.5MB", "logs=-1", "logs=1PB"):
         refused = run("quota", "set", "amina", wrong)
         assert (refused.status, "kinds are logs, events" in refused.err) == (2, True), wrong
@@ -274,9 +275,7 @@ def test_a_customers_quotas_are_shown_and_set_as_its_partners(
     assert (changed["keys"]["account_id"][:4], changed["keys"]["octets_a_day"]) == ("cus_", 3)
     with db.read() as tx:
         assert [
-            usage.is_default
-            for usage in accounts.quotas_of(tx, amina)
-            if usage.kind is StoredKind.KEYS
+            usage.is_default for usage in quotas_of(tx, amina) if usage.kind is StoredKind.KEYS
         ] == [True]
 
 

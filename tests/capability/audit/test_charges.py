@@ -11,6 +11,7 @@ from heliograph import wallet
 from heliograph.audit.charges import verify_charges
 from heliograph.base import ids
 from heliograph.database.database import Database
+from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.messages.tables import messages, sends
 from heliograph.wallet.tables import ledger_entries
 from tests.support.capability.cast import NOW_MS, account
@@ -19,7 +20,7 @@ from tests.support.capability.charges import send
 
 def wrong(db: Database) -> list[str]:
     with db.read() as tx:
-        wallet.read_one_snapshot(tx)
+        read_one_snapshot(tx)
         return [what for _, what in verify_charges(tx)]
 
 

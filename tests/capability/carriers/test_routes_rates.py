@@ -8,7 +8,7 @@ from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Rates, Route, Routes
 from heliograph.carriers.tables import routes
 from heliograph.database.database import Database
-from tests.support.capability.cast import NOW_MS, account, epoch
+from tests.support.capability.cast import NOW_MS, epoch
 
 
 def add(db: Database, name: str) -> int:
@@ -107,15 +107,14 @@ def test_a_route_that_cannot_be_is_refused(db: Database, prefix: str, names: lis
         assert carriers.all_routes(tx) == []
 
 
-def test_a_rate_is_set_replaced_and_removed(db: Database) -> None:
-    amina = account(db)
+def test_a_rate_is_set_replaced_and_removed(db: Database, amina: str) -> None:
     before = epoch(db)
     with db.write() as tx:
         carriers.set_rate(tx, "gh", 3)
         assert carriers.set_rate(tx, "gh", 2) == Rate(GENERAL, "GH", 2)
-        carriers.set_rate(tx, "23324", None, account_id=amina.id)
-        assert carriers.load_rates(tx) == [(GENERAL, "GH", 2), (amina.id, "23324", None)]
-        assert carriers.load_rates(tx, amina.id) == [(amina.id, "23324", None)]
+        carriers.set_rate(tx, "23324", None, account_id=amina)
+        assert carriers.load_rates(tx) == [(GENERAL, "GH", 2), (amina, "23324", None)]
+        assert carriers.load_rates(tx, amina) == [(amina, "23324", None)]
         rates = Rates(carriers.load_rates(tx))
         carriers.remove_rate(tx, "GH")
         with pytest.raises(NotFound):
@@ -123,10 +122,10 @@ def test_a_rate_is_set_replaced_and_removed(db: Database) -> None:
         left = Rates(carriers.load_rates(tx))
     assert epoch(db) >= before + 4
     assert [
-        rates.for_(amina.id, number, country)
+        rates.for_(amina, number, country)
         for number, country in (("233201", "GH"), ("233241", "GH"), ("234", "NG"))
     ] == [2, None, 1]
-    assert left.for_(amina.id, "233201", "GH") == 1
+    assert left.for_(amina, "233201", "GH") == 1
 
 
 @pytest.mark.judged_in_python

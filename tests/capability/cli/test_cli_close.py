@@ -18,6 +18,7 @@ from heliograph.base import clock, ids
 from heliograph.carriers import Outcome
 from heliograph.connect.provision import Provisioned
 from heliograph.database.database import Database
+from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.messages.tables import queue
 from heliograph.webhooks import endpoints
 from tests.support.books import assert_books_agree
@@ -72,7 +73,7 @@ def told(run: Run, account: str) -> list[list[str]]:
 def proven(db: Database) -> None:
     """Asserts that the books are right, by `ledger verify` and by SQL alone."""
     with db.read() as tx:
-        wallet.read_one_snapshot(tx)
+        read_one_snapshot(tx)
         assert [*wallet.verify(tx), *verify_charges(tx)] == []
     assert_books_agree(db)
 

@@ -12,6 +12,7 @@ from heliograph.base.errors import InsufficientCredits, InvalidRequest
 from heliograph.connect.credits import move_credits
 from heliograph.connect.request import Move
 from heliograph.database.database import Database
+from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.wallet import Figures, Thresholds
 from heliograph.wallet.tables import wallets
 from tests.support.books import assert_books_agree
@@ -104,7 +105,7 @@ def test_credits_go_between_wallets_of_different_currencies_and_the_ledger_agree
     with db.write() as tx:
         wallet.topup(tx, bilal, "1.234", "cash", now_ms=clock.now_ms())
     with db.read() as tx:
-        wallet.read_one_snapshot(tx)
+        read_one_snapshot(tx)
         assert wallet.verify(tx) == []
         assert (wallet.wallet_of(tx, bilal).figures, wallet.wallet_of(tx, amina.id).figures) == (
             Figures(1_234, 40),

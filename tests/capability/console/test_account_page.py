@@ -14,6 +14,7 @@ from heliograph.messages.tables import QUARTER_MS
 from heliograph.plugin import SiteDetails
 from heliograph.portal.languages.formats import NARROW
 from heliograph.users import Role
+from heliograph.wallet.ledger import post
 from tests.support.console.looked_up import page_of
 from tests.support.console.operators import sign_in_operator, waiting_sender
 from tests.support.factories import open_account
@@ -34,7 +35,7 @@ def spend(db: Database, account_id: str, at_ms: int, charged: int, refunded: int
     with db.write() as tx:
         wallet.grant(tx, account_id, charged, "welcome", now_ms=at_ms)
         for kind, credits in (("sms_charge", -charged), ("sms_refund", refunded)):
-            wallet.post(
+            post(
                 tx,
                 account_id,
                 kind,

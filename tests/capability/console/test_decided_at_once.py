@@ -18,6 +18,7 @@ from heliograph.database import config
 from heliograph.database.database import Database
 from heliograph.pricing import sheets
 from heliograph.users import OperatorEntry
+from heliograph.wallet import prices
 from tests.support.capability.doubtful import in_doubt
 from tests.support.capability.sending import House
 from tests.support.console.operators import sign_in_operator, uploaded_sheet, waiting_sender
@@ -183,7 +184,7 @@ def test_who_waits_for_another_change_answers_for_the_loss_of_the_own_one(
     """Either two changes sell below cost only together, or somebody else has agreed to a loss."""
     open_carrier(db, "gh-main", prefix="234" if allows_loss else None)
     with db.write() as tx:
-        wallet.set_price(tx, "GHS", 35, 1_000)
+        prices.set_price(tx, "GHS", 35, 1_000)
         carriers.set_route(tx, "", ["simulator"])
         pricing.set_cost(tx, "simulator", "", "0.01", "GHS")
         pricing.set_cost(tx, "gh-main", "", "0.02", "GHS")

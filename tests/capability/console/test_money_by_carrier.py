@@ -7,7 +7,6 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, date_in_utc, rfc3339
 from heliograph.carriers import SIMULATOR_ID
@@ -15,6 +14,7 @@ from heliograph.database.database import Database
 from heliograph.messages.tables import DELIVERY_STEPS, QUARTER_MS
 from heliograph.monitoring.tables import SEGMENT_COUNTS, carrier_money, carrier_rollups
 from heliograph.users import OperatorRole
+from heliograph.wallet import prices
 from tests.support.capability.commands import runner, typed
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import open_carrier
@@ -60,7 +60,7 @@ def test_what_carriers_took_is_shown_with_its_cost_and_what_that_leaves(
     took(db, gone, 3, "EUR", 1, 1, 12_500)
     took(db, main, 30, "GHS", 1, 1, 1)  # too long ago
     with db.write() as tx:
-        wallet.set_price(tx, "GHS", "35", 1_000)
+        prices.set_price(tx, "GHS", "35", 1_000)
     assert f'href="{PATH}"' in visitor.get("/console/money").text
     shown = visitor.get(PATH).text
     today, before = (date_in_utc(clock.now_ms() - ago * DAY_MS) for ago in (0, 3))

@@ -12,6 +12,8 @@ from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.jobs.proofs import Proofs
 from heliograph.portal.languages.formats import NARROW
 from heliograph.users import OperatorRole
+from heliograph.wallet import prices
+from heliograph.wallet.ledger import post
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
@@ -25,10 +27,10 @@ def lived(db: Database, account_id: str, days_ago: int) -> None:
     with db.write() as tx:
         wallet.topup(tx, account_id, "1250.50", "paid", now_ms=at_ms)
         wallet.grant(tx, account_id, 1_000, "welcome", now_ms=at_ms)
-        wallet.set_price(tx, "GHS", "1", 20)
-        wallet.buy_credits(tx, account_id, 400, now_ms=at_ms)
+        prices.set_price(tx, "GHS", "1", 20)
+        prices.buy_credits(tx, account_id, 400, now_ms=at_ms)
         for kind, credits in (("sms_charge", -321), ("sms_refund", 21)):
-            wallet.post(
+            post(
                 tx,
                 account_id,
                 kind,

@@ -10,6 +10,7 @@ from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.database.database import Database
 from heliograph.users import OperatorRole
+from heliograph.wallet import files
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
@@ -31,7 +32,7 @@ def test_an_auditor_saves_a_months_pdf_whose_sums_are_the_ledgers(
     (page,) = PdfReader(BytesIO(saved.content)).pages
     text = re.sub(r" +", " ", page.extract_text(extraction_mode="layout"))
     with db.read() as tx:
-        told = wallet.statement(tx, amina, rfc3339(now_ms)[:7])
+        told = files.statement(tx, amina, rfc3339(now_ms)[:7])
     assert told.is_proven
     assert [each.credits for each in told.sums] == [0, 1_500]
     assert "Credits granted 1 entry +1,500 –" in text

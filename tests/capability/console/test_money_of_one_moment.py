@@ -16,7 +16,9 @@ from heliograph.base.clock import HOUR_MS, rfc3339
 from heliograph.database.database import Database
 from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.users import OperatorRole
+from heliograph.wallet import files
 from heliograph.wallet.files import lines_of_statement
+from heliograph.wallet.ledger_hours import summed_days
 from heliograph.wallet.tables import ledger_hours
 from tests.support.capability.commands import runner
 from tests.support.console.operators import sign_in_operator
@@ -80,7 +82,7 @@ def test_a_statement_adds_up_while_entries_are_committed(
             assert said.status == 0, said.err
             assert adds_up(said.out)
             with db.snapshot() as tx:
-                told = wallet.statement(tx, account_id, month)
+                told = files.statement(tx, account_id, month)
                 listed = lines_of_statement(tx, account_id, told).lines
             assert sum(line.credits for line in listed) == told.closing.sms_credits
 
@@ -101,7 +103,7 @@ def test_figures_by_day_are_the_wallets_whichever_hours_are_added_up_meanwhile(
     with meanwhile(add_up_anew):
         for _ in range(TIMES * 5):
             with db.snapshot() as tx:
-                summed = wallet.summed_days(tx, account_id, clock.now_ms())
+                summed = summed_days(tx, account_id, clock.now_ms())
                 has = wallet.wallet_of(tx, account_id).sms_credits
             assert summed.missing_from_ms is None
             assert sum(each.credits for each in summed.days) == has

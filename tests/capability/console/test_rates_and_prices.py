@@ -2,14 +2,15 @@
 
 import pytest
 
-from heliograph import accounts, carriers, pricing, wallet
+from heliograph import accounts, carriers, pricing
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate
 from heliograph.database.database import Database
 from heliograph.jobs.rate_sheets import apply_next
 from heliograph.users import OperatorRole
-from heliograph.wallet import Price
+from heliograph.wallet import prices
+from heliograph.wallet.prices import Price
 from tests.support.console.looked_up import operators_did
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import open_carrier
@@ -24,7 +25,7 @@ LOSS = b"prefix,credits\r\n233,1\r\n23324,2\r\n"
 def prices_and_costs(db: Database) -> None:
     """A credit is sold for 0.035 GHS, and the simulator charges 0.05 GHS to Ghana."""
     with db.write() as tx:
-        wallet.set_price(tx, "GHS", 35, 1_000)
+        prices.set_price(tx, "GHS", 35, 1_000)
         carriers.set_route(tx, "", ["simulator"])
         pricing.set_cost(tx, "simulator", "233", "0.05", "GHS")
 
@@ -176,7 +177,7 @@ def test_costs_and_prices_are_changed_and_the_margin_follows(
         assert visitor.post(f"{RATES}/{name}", form).status_code == 303
     with db.read() as tx:
         assert [each.amount_micro for each in pricing.load_costs(tx, SIMULATOR_ID)] == [12_500]
-        assert wallet.all_prices(tx) == [Price("GHS", 1_250, 1_000)]
+        assert prices.all_prices(tx) == [Price("GHS", 1_250, 1_000)]
     assert "Nothing sells below cost" in visitor.get(f"{RATES}/margin").text
     for name, form in forms:
         wrong = {**form, "amount": "much", "reason": "May"}

@@ -5,7 +5,6 @@ nothing, and this version works with it.
 import pytest
 import sqlalchemy as sa
 
-from heliograph import wallet
 from heliograph.audit.audit import audit
 from heliograph.base import clock
 from heliograph.campaigns.advance import Advancer
@@ -13,6 +12,7 @@ from heliograph.console.pages import PAGES
 from heliograph.console.seen_pages.seen_portal import FILES, SEEN
 from heliograph.database import migrate
 from heliograph.database.database import Database
+from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.messages.accept import Chunker
 from heliograph.messages.accept.answer import send_answer
@@ -120,7 +120,7 @@ def assert_the_books_are_right(house: House) -> None:
         pass
     house.assert_sound()
     with house.db.read() as tx:
-        wallet.read_one_snapshot(tx)
+        read_one_snapshot(tx)
         assert audit(tx).findings == []
         assert verify_hours(tx, clock.now_ms()) == []
 

@@ -9,12 +9,12 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph import wallet
 from heliograph.accounts.tables import notices
 from heliograph.audit.audit import audit
 from heliograph.audit.events import verify_events
 from heliograph.base import clock, ids
 from heliograph.campaigns.tables import campaign_recipients, campaigns
+from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.messages.groups import open_group
 from heliograph.messages.tables import (
     messages,
@@ -104,7 +104,7 @@ def ledger(house: House) -> tuple[int, list[int], list[int]]:
 def assert_proven(house: House) -> None:
     house.assert_sound()
     with house.db.read() as tx:
-        wallet.read_one_snapshot(tx)
+        read_one_snapshot(tx)
         found = [what for _, what in verify_events(tx, clock.now_ms())]
         assert (found, audit(tx).findings) == ([], [])
 

@@ -19,6 +19,7 @@ from heliograph.campaigns.advance import Advancer
 from heliograph.campaigns.states import WrongState
 from heliograph.campaigns.tables import campaigns as campaign_table
 from heliograph.carriers import ReceiptState
+from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.database.pruning import ROWS_AT_ONCE
 from heliograph.jobs import pruning, retention
 from heliograph.messages.accept import Chunker
@@ -26,7 +27,6 @@ from heliograph.messages.read import as_record, message_of
 from heliograph.messages.reports.count_rollups import mark_again
 from heliograph.messages.retention.retention import NOTHING, TEXTS, KeptFor, first_kept, kept_for
 from heliograph.messages.tables import messages, operator_decisions, sends
-from heliograph.wallet import read_one_snapshot
 from heliograph.webhooks.tables import webhook_events
 from tests.support.capability.campaigns import (
     add_contacts,

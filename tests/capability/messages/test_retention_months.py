@@ -16,6 +16,7 @@ from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
 from heliograph.base.paging import first_id_of
 from heliograph.database.database import Database
+from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.jobs import retention
 from heliograph.messages.groups import open_group
 from heliograph.messages.retention import partitions as months
@@ -71,7 +72,7 @@ def kept(db: Database) -> list[str]:
 
 def assert_proven(db: Database) -> None:
     with db.read() as tx:
-        wallet.read_one_snapshot(tx)
+        read_one_snapshot(tx)
         assert (wallet.verify(tx), verify_charges(tx)) == ([], [])
 
 

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph import pricing, wallet
+from heliograph import pricing
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.carriers import (
@@ -26,6 +26,7 @@ from heliograph.messages.tables import inflight, messages, queue
 from heliograph.monitoring import CarrierDay, by_carrier, carrier_days, carrier_rollups
 from heliograph.monitoring.carrier_money import credits_of
 from heliograph.monitoring.tables import carrier_money
+from heliograph.wallet import prices
 from tests.support.capability.sending import House, ScriptedLink
 from tests.support.capability.sweeping import routes
 from tests.support.factories import awaited, open_carrier, open_route, phones
@@ -113,7 +114,7 @@ async def test_a_quarter_is_priced_at_the_costs_of_its_last_count(house: House) 
     with house.db.write() as tx:
         pricing.set_cost(tx, "carrier", "", "1", "GHS")
         pricing.set_cost(tx, "carrier", "233200", "0.000001", "EUR")
-        wallet.set_price(tx, "GHS", "35", 1_000)
+        prices.set_price(tx, "GHS", "35", 1_000)
     link = await house.submitted([*phones(3), "233501234567"], "x" * 161)
     link.answer(*link.open.values())
     await link.turn.once()

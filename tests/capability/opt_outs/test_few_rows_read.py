@@ -21,14 +21,9 @@ from heliograph.messages.accept import read_sql
 from heliograph.messages.carrier import unwanted
 from heliograph.messages.sweeps import opt_out
 from heliograph.messages.tables import sends
-from heliograph.opt_outs import (
-    OptOutOwner,
-    OptOutSource,
-    of_phone,
-    opt_out_page,
-    suppress,
-    suppressed_among,
-)
+from heliograph.opt_outs import OptOutOwner, OptOutSource, opt_out_page, suppress, suppressed_among
+from heliograph.opt_outs.due_notes import OptedOutPhone
+from heliograph.opt_outs.tables import of_phone
 from tests.support.capability.sending import House
 from tests.support.factories import awaited, phones
 
@@ -66,7 +61,7 @@ async def _coming_back(tx: HotTx, house: House, send_id: str) -> Sequence[Any]:
 
 
 async def _noted(tx: HotTx, house: House, _: str) -> Sequence[Any]:
-    people = [opt_out.OptedOutPhone(house.amina, False, int(phone)) for phone in ASKED]
+    people = [OptedOutPhone(house.amina, False, int(phone)) for phone in ASKED]
     found = await opt_out._NOTED.rows_with(tx, people, opt_out._SinceId("0" * 32))
     return [each for each in found if each.opt_out_id is not None]
 

@@ -16,6 +16,7 @@ from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.portal.portal import Portal
 from heliograph.users.tables import mails
+from heliograph.wallet import prices
 from tests.support.capability.webhooks import NOWHERE
 from tests.support.factories import grant
 from tests.support.portal.contents import contents
@@ -101,7 +102,7 @@ def all_there(db: Database, amina: str, there: There) -> There:
     """Amina has one of each thing, credits and money, and a document."""
     grant(db, amina, 1_000)
     with db.write() as tx:
-        wallet.set_price(tx, "GHS", "2.50", 100)
+        prices.set_price(tx, "GHS", "2.50", 100)
         wallet.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
         waiting = senders.register(tx, amina, "SHOP", sandbox=False, now_ms=clock.now_ms())
         sender = senders.text_id(waiting)

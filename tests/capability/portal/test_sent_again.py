@@ -13,7 +13,7 @@ from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database import database
 from heliograph.database.database import Database
-from heliograph.wallet import Figures
+from heliograph.wallet import Figures, prices
 from tests.support.factories import grant
 from tests.support.portal.visitor import Visitor
 
@@ -32,7 +32,7 @@ def rich(db: Database, amina: str) -> None:
     """Amina has 1,000 credits and 50.00 GHS; 100 credits are sold for 2.50 GHS."""
     grant(db, amina, 1_000)
     with db.write() as tx:
-        wallet.set_price(tx, "GHS", "2.50", 100)
+        prices.set_price(tx, "GHS", "2.50", 100)
         wallet.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
 
 

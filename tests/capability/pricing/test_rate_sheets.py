@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph import accounts, carriers, pricing, users, wallet
+from heliograph import accounts, carriers, pricing, users
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.base.errors import InvalidRequest, NotFound
@@ -13,6 +13,7 @@ from heliograph.jobs.rate_sheets import apply_next
 from heliograph.pricing import sheets
 from heliograph.pricing.sheets import RateSheet
 from heliograph.users import OperatorRole
+from heliograph.wallet import prices
 from tests.support.capability.commands import Run
 from tests.support.console.operators import OPERATOR, made_operator
 from tests.support.factories import open_carrier
@@ -27,7 +28,7 @@ def prices_and_costs(db: Database) -> None:
     """
     made_operator(db, OperatorRole.ADMIN)
     with db.write() as tx:
-        wallet.set_price(tx, "GHS", 35, 1_000)
+        prices.set_price(tx, "GHS", 35, 1_000)
         carriers.set_route(tx, "", ["simulator"])
         pricing.set_cost(tx, "simulator", "233", "0.03", "GHS")
         pricing.set_cost(tx, "simulator", "23324", "0.05", "GHS")

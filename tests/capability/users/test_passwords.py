@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from heliograph import users
 from heliograph.base.errors import InvalidRequest
 from heliograph.database.database import Database
-from heliograph.users import Guesser, NotSignedIn, TooManyTries
+from heliograph.users import NotSignedIn, password_tries
 from heliograph.users.password import StoredPassword
 from heliograph.users.password_tries import (
     BROWSER_KNOWN_MS,
@@ -22,6 +22,8 @@ from heliograph.users.password_tries import (
     TRIES_OF_BROWSER_MAX,
     TRIES_OF_USER_MAX,
     WINDOW_MS,
+    Guesser,
+    TooManyTries,
 )
 from heliograph.users.tables import known_browsers, passwords
 
@@ -44,7 +46,7 @@ def is_taken(db: Database, guesser: Guesser, at_ms: int = NOW_MS) -> bool:
     """Returns whether one more try is judged."""
     try:
         with db.write() as tx:
-            users.count_try(tx, guesser, now_ms=at_ms)
+            password_tries.count_try(tx, guesser, now_ms=at_ms)
     except TooManyTries:
         return False
     return True
@@ -149,7 +151,7 @@ def test_whose_browser_is_known_is_not_locked_out_by_others(
 ) -> None:
     user = stored(db)
     with db.write() as tx:
-        secret = users.know_browser(tx, user, "", now_ms=NOW_MS)
+        secret = password_tries.know_browser(tx, user, "", now_ms=NOW_MS)
     real = Guesser(EMAIL, AT_HOME, secret)
     while is_taken(db, Guesser(EMAIL, AT_HOME, "")):
         pass
@@ -190,7 +192,7 @@ def test_the_right_password_forgets_the_users_tries_and_not_those_of_the_address
         for _ in range(TRIES_OF_USER_MAX):
             assert is_taken(db, guesser)
         with db.write() as tx:
-            users.forget_tries(tx, guesser, now_ms=NOW_MS)
+            password_tries.forget_tries(tx, guesser, now_ms=NOW_MS)
     assert not is_taken(db, guesser)
 
 
@@ -201,8 +203,8 @@ def test_a_user_has_so_many_known_browsers_and_the_oldest_goes(
     secrets = []
     for number in range(BROWSERS_MAX + 1):
         with db.write() as tx:
-            secrets.append(users.know_browser(tx, user, "", now_ms=NOW_MS + number))
-            users.know_browser(tx, user, secrets[-1], now_ms=NOW_MS + number)
+            secrets.append(password_tries.know_browser(tx, user, "", now_ms=NOW_MS + number))
+            password_tries.know_browser(tx, user, secrets[-1], now_ms=NOW_MS + number)
     with db.read() as tx:
         assert len(tx.execute(sa.select(known_browsers)).all()) == BROWSERS_MAX
     while is_taken(db, Guesser(EMAIL, AT_HOME, "")):

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
-from heliograph.users import Guesser
+from heliograph.users import password_tries
 from heliograph.users import password_tries as limits
+from heliograph.users.password_tries import Guesser
 
 Ask = Callable[[str], bool]
 
@@ -27,7 +27,7 @@ def ask(db: Database, monkeypatch: pytest.MonkeyPatch) -> Ask:
         guesser = Guesser(f"esi{next(number)}@example.com", address, "")
         try:
             with db.write() as tx:
-                users.count_sign_up(tx, guesser, now_ms=clock.now_ms())
+                password_tries.count_sign_up(tx, guesser, now_ms=clock.now_ms())
         except limits.TooManyMails:
             return False
         return True

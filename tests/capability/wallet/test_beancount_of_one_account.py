@@ -9,6 +9,7 @@ from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.database.database import Database
+from heliograph.wallet.ledger import post
 from tests.support.capability.beancount_file import checked, exported, held
 from tests.support.factories import open_account
 
@@ -42,7 +43,7 @@ def deal(db: Database, partner: str, customer: str) -> None:
         )
         for account_id in (customer, partner):
             for kind, credits in (("sms_charge", -30), ("sms_refund", 7)):
-                wallet.post(
+                post(
                     tx,
                     account_id,
                     kind,

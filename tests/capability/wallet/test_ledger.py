@@ -15,8 +15,9 @@ from heliograph import wallet
 from heliograph.base import ids
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, NotFound, ServiceError
 from heliograph.database.database import Database
-from heliograph.wallet import BANK_ID, CREDITS_MAX, Posted
-from heliograph.wallet.ledger import ISSUANCE_ID
+from heliograph.database.postgresql.snapshot import read_one_snapshot
+from heliograph.wallet import CREDITS_MAX, Posted
+from heliograph.wallet.ledger import BANK_ID, ISSUANCE_ID
 from heliograph.wallet.tables import ledger_entries, wallets
 from tests.support.capability.cast import NOW_MS, account, at_once
 
@@ -28,7 +29,7 @@ def figures(db: Database, account_id: str) -> wallet.Figures:
 
 def wrong(db: Database) -> list[str]:
     with db.read() as tx:
-        wallet.read_one_snapshot(tx)
+        read_one_snapshot(tx)
         return [what for _, what in wallet.verify(tx)]
 
 

@@ -13,7 +13,9 @@ from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, HOUR_MS, rfc3339
 from heliograph.base.paging import ALWAYS
 from heliograph.database.database import Database
+from heliograph.wallet import prices
 from heliograph.wallet.files import CsvLedger, ExportWanted, ledger_export
+from heliograph.wallet.ledger import post
 from tests.support.capability.beancount_file import checked, exported, held, told
 from tests.support.factories import open_account
 
@@ -37,11 +39,11 @@ def lived(db: Database, now_ms: int) -> tuple[str, str]:
         wallet.grant(tx, partner, 60, HOSTILE, now_ms=long_ago_ms)
     with db.write() as tx:
         wallet.adjust_money(tx, partner, "-2.50", "fee", now_ms=now_ms)
-        wallet.set_price(tx, "GHS", "1", 20)
-        wallet.buy_credits(tx, partner, 40, now_ms=now_ms)
+        prices.set_price(tx, "GHS", "1", 20)
+        prices.buy_credits(tx, partner, 40, now_ms=now_ms)
         wallet.transfer(tx, partner, customer, credits=40, description="moved")
         for kind, credits in (("sms_charge", -3), ("sms_refund", 1)):
-            wallet.post(
+            post(
                 tx, customer, kind, wallet.SALES_ID, credits=credits, description="s", now_ms=now_ms
             )
     return partner, customer

@@ -10,7 +10,8 @@ from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.jobs.ledger_hours import add_up_hour
-from heliograph.wallet.ledger_hours import HOURS_KEPT_MS, SETTLED_AFTER_MS
+from heliograph.wallet.ledger import post
+from heliograph.wallet.ledger_hours import HOURS_KEPT_MS, SETTLED_AFTER_MS, summed_days
 from heliograph.wallet.tables import ledger_hours
 from tests.support.factories import open_account
 
@@ -24,7 +25,7 @@ def lived(db: Database, account_ids: list[str], days: int) -> None:
                 at_ms = now_ms - day * DAY_MS - place * HOUR_MS
                 wallet.grant(tx, account_id, 100 + day, "gift", now_ms=at_ms)
                 wallet.topup(tx, account_id, "1.50", "paid", now_ms=at_ms)
-                wallet.post(
+                post(
                     tx,
                     account_id,
                     "sms_charge",
@@ -56,7 +57,7 @@ def moved_both_ways(db: Database, partner: str, customer: str) -> None:
 
 def by_day(db: Database, account_id: str | None) -> dict[tuple[int, str], Counter[str]]:
     with db.read() as tx:
-        summed = wallet.summed_days(tx, account_id, clock.now_ms())
+        summed = summed_days(tx, account_id, clock.now_ms())
     assert summed.missing_from_ms is None
     return {
         (each.day_ms, each.type): Counter(
@@ -95,7 +96,7 @@ def test_sums_that_are_not_there_yet_are_said_to_be_missing(db: Database) -> Non
     account_id = open_account(db, "amina", sender=None)
     lived(db, [account_id], days=2)
     with db.read() as tx:
-        summed = wallet.summed_days(tx, None, clock.now_ms())
+        summed = summed_days(tx, None, clock.now_ms())
     assert summed.missing_from_ms is not None
     assert summed.days == []
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from heliograph import accounts, wallet
 from heliograph.base.errors import InsufficientCredits, InvalidRequest
 from heliograph.database.database import Database
-from heliograph.wallet import CREDITS_MAX, Price, Thresholds
+from heliograph.wallet import CREDITS_MAX, Thresholds, prices
 from heliograph.wallet.money import MINOR_MAX
+from heliograph.wallet.prices import Price
 from tests.support.books import assert_books_agree
 from tests.support.capability.cast import NOW_MS, account, at_once
 from tests.support.capability.commands import Run
@@ -43,8 +44,8 @@ def test_credits_cost_what_the_price_says_rounded_up_to_the_smallest_unit(
 ) -> None:
     account_id = buyer(db, currency, money)
     with db.write() as tx:
-        price = wallet.set_price(tx, currency.lower(), amount, per)
-        entry = wallet.buy_credits(tx, account_id, bought, now_ms=NOW_MS + 1).entry
+        price = prices.set_price(tx, currency.lower(), amount, per)
+        entry = prices.buy_credits(tx, account_id, bought, now_ms=NOW_MS + 1).entry
         assert wallet.wallet_of(tx, account_id).figures == (left_minor, bought)
     assert (entry.type, entry.amount_minor, entry.credits, entry.currency) == (
         "credit_purchase",
@@ -75,10 +76,10 @@ def test_what_cannot_be_paid_is_refused_and_nothing_bought(db: Database) -> None
     amina = buyer(db, "KWD", "1.000")
     with db.write() as tx:
         with pytest.raises(InvalidRequest, match="not sold for KWD"):
-            wallet.buy_credits(tx, amina, 1, now_ms=NOW_MS)
-        wallet.set_price(tx, "KWD", "0.005", 1)
+            prices.buy_credits(tx, amina, 1, now_ms=NOW_MS)
+        prices.set_price(tx, "KWD", "0.005", 1)
         with pytest.raises(InsufficientCredits) as refused:
-            wallet.buy_credits(tx, amina, 201, now_ms=NOW_MS)
+            prices.buy_credits(tx, amina, 201, now_ms=NOW_MS)
         assert (refused.value.reason, refused.value.extra) == (
             "insufficient_balance",
             {"required": 1.005, "available": 1},
@@ -86,30 +87,30 @@ def test_what_cannot_be_paid_is_refused_and_nothing_bought(db: Database) -> None
         # the last costs more than any wallet can hold
         for credits in (0, -1, CREDITS_MAX + 1, CREDITS_MAX):
             with pytest.raises(InvalidRequest, match="credits"):
-                wallet.buy_credits(tx, amina, credits, now_ms=NOW_MS)
+                prices.buy_credits(tx, amina, credits, now_ms=NOW_MS)
         assert wallet.wallet_of(tx, amina).figures == (1_000, 0)
 
 
 def test_the_same_reference_buys_once_whatever_the_price_has_become(db: Database) -> None:
     amina = buyer(db, "GHS", "100")
     with db.write() as tx:
-        wallet.set_price(tx, "GHS", 1, 10)
-        first = wallet.buy_credits(tx, amina, 100, " order-17 ", now_ms=NOW_MS)
-        wallet.set_price(tx, "GHS", 2, 10)
-        again = wallet.buy_credits(tx, amina, 100, "order-17", now_ms=NOW_MS)
+        prices.set_price(tx, "GHS", 1, 10)
+        first = prices.buy_credits(tx, amina, 100, " order-17 ", now_ms=NOW_MS)
+        prices.set_price(tx, "GHS", 2, 10)
+        again = prices.buy_credits(tx, amina, 100, "order-17", now_ms=NOW_MS)
         assert (again.entry, again.applied) == (first.entry, False)
         with pytest.raises(InvalidRequest, match="already applied, with 100 SMS credits"):
-            wallet.buy_credits(tx, amina, 101, "order-17", now_ms=NOW_MS)
+            prices.buy_credits(tx, amina, 101, "order-17", now_ms=NOW_MS)
         assert wallet.wallet_of(tx, amina).figures == (9_000, 100)
 
 
 def test_many_at_once_buy_no_more_than_there_is_money_for(db: Database) -> None:
     amina = buyer(db, "JPY", "10")
     with db.write() as tx:
-        wallet.set_price(tx, "JPY", 1, 1)
+        prices.set_price(tx, "JPY", 1, 1)
 
     def buy(k: int) -> wallet.Posted:
-        return db.transact(lambda tx: wallet.buy_credits(tx, amina, 1, now_ms=NOW_MS + k))
+        return db.transact(lambda tx: prices.buy_credits(tx, amina, 1, now_ms=NOW_MS + k))
 
     outcomes = at_once(30, buy)
     assert sum(isinstance(outcome, InsufficientCredits) for outcome in outcomes) == 20
@@ -121,11 +122,11 @@ def test_buying_may_make_money_low_and_arms_the_alarm_of_credits(db: Database) -
     amina = account(db, credits=100, balance=10)
     with db.write() as tx:
         wallet.set_low_balance(tx, amina.id, Thresholds(100, 500))
-        wallet.set_price(tx, "GHS", 1, 1)
+        prices.set_price(tx, "GHS", 1, 1)
         assert wallet.adjust_credits(tx, amina.id, -1, "spent", now_ms=NOW_MS).alarms == (
             "credits",
         )
-        assert wallet.buy_credits(tx, amina.id, 6, now_ms=NOW_MS).alarms == ("balance",)
+        assert prices.buy_credits(tx, amina.id, 6, now_ms=NOW_MS).alarms == ("balance",)
         assert wallet.adjust_credits(tx, amina.id, -50, "spent", now_ms=NOW_MS).alarms == (
             "credits",
         )
@@ -149,7 +150,7 @@ def test_a_price_that_is_none_is_refused(
     db: Database, currency: str, amount: str, per: int, named: str
 ) -> None:
     with db.write() as tx, pytest.raises(InvalidRequest, match=f"^{named} "):
-        wallet.set_price(tx, currency, amount, per)
+        prices.set_price(tx, currency, amount, per)
 
 
 def test_the_commands_set_list_buy_and_remove(db: Database, run: Run) -> None:

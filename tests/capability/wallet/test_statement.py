@@ -9,7 +9,7 @@ from heliograph.base import clock
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.wallet import Figures
+from heliograph.wallet import Figures, files
 from tests.support.factories import open_account
 
 
@@ -28,7 +28,7 @@ def test_a_statement_adds_up_to_the_ledger(db: Database) -> None:
     month = month_of(now_ms)
     with db.read() as tx:
         for account_id, closing in ((partner, Figures(1_000, 460)), (customer, Figures(0, 40))):
-            told = wallet.statement(tx, account_id, month)
+            told = files.statement(tx, account_id, month)
             entries = wallet.history(tx, account_id, PageWanted(100, None), told.span)
             assert told.is_proven
             assert (told.opening, told.closing) == (Figures(0, 0), closing)
@@ -37,7 +37,7 @@ def test_a_statement_adds_up_to_the_ledger(db: Database) -> None:
             assert sum(each.amount_minor for each in told.sums) == sum(
                 entry.amount_minor for entry in entries
             )
-        file = wallet.statement_file(wallet.statement(tx, partner, month)).splitlines()
+        file = files.statement_file(files.statement(tx, partner, month)).splitlines()
     assert file[0] == "month,line,entries,credits,amount,currency"
     assert file[-1] == f"{month},closing,,460,10,GHS"
     assert f"{month},transfer_out,1,-40,0,GHS" in file
@@ -57,7 +57,7 @@ def test_an_entry_that_waited_for_the_wallet_stands_behind_those_it_waited_for(
             wallet.grant(tx, account_id, 7, "asked before", now_ms=asked_ms)
     with db.read() as tx:
         for account_id, credits in ((partner, 467), (customer, 47)):
-            told = wallet.statement(tx, account_id, month_of(clock.now_ms()))
+            told = files.statement(tx, account_id, month_of(clock.now_ms()))
             assert told.closing == Figures(0, credits) == wallet.wallet_of(tx, account_id).figures
             assert told.is_proven
             newest, *_ = wallet.history(tx, account_id, PageWanted(1, None))
@@ -68,7 +68,7 @@ def test_a_month_without_entries_opens_and_closes_alike(db: Database) -> None:
     account_id = open_account(db, "quiet", credits=7)
     next_year = str(datetime.now(UTC).year + 2)
     with db.read() as tx:
-        told = wallet.statement(tx, account_id, f"{next_year}-12")
+        told = files.statement(tx, account_id, f"{next_year}-12")
     assert told.sums == []
     assert told.opening == told.closing == Figures(0, 7)
 
@@ -79,4 +79,4 @@ def test_a_month_without_entries_opens_and_closes_alike(db: Database) -> None:
 )
 def test_what_is_no_month_is_refused(db: Database, amina: str, month: str) -> None:
     with db.read() as tx, pytest.raises(InvalidRequest, match="month must be"):
-        wallet.statement(tx, amina, month)
+        files.statement(tx, amina, month)

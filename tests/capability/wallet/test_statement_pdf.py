@@ -12,6 +12,7 @@ from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
+from heliograph.wallet import files
 from heliograph.wallet.files import StatementHolder, lines_of_statement, pdf_of_statement
 from heliograph.wallet.files.statement_lines import ENTRIES_LISTED_MAX
 from tests.support.capability.commands import runner
@@ -38,7 +39,7 @@ def figures_of(line: str) -> tuple[int, int]:
 
 def made(db: Database, account_id: str, now_ms: int) -> list[str]:
     with db.read() as tx:
-        told = wallet.statement(tx, account_id, rfc3339(now_ms)[:7])
+        told = files.statement(tx, account_id, rfc3339(now_ms)[:7])
         lines = lines_of_statement(tx, account_id, told)
         account = accounts.by_id(tx, account_id)
     holder = StatementHolder(accounts.text_id(account), account.name)
@@ -69,7 +70,7 @@ def test_the_sums_of_a_months_pdf_are_the_ledgers(db: Database, tmp_path: Path) 
         assert "The entries add up to the figures." in page
     lines = [line.strip() for page in pages for line in page.splitlines()]
     with db.read() as tx:
-        told = wallet.statement(tx, partner, month)
+        told = files.statement(tx, partner, month)
         entries = wallet.history(tx, partner, PageWanted(1_000, None), told.span)
     words = {
         "topup": "Money added",

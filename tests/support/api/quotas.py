@@ -2,8 +2,8 @@
 
 import sqlalchemy as sa
 
-from heliograph import accounts
 from heliograph.accounts import StoredKind
+from heliograph.accounts.quotas import set_quotas, used_today
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from tests.support.api.cast import Actor
@@ -12,7 +12,7 @@ from tests.support.api.service import Reply, Service
 
 def allow(api: Service, who: Actor, **quotas: int | None) -> None:
     with api.db.write() as tx:
-        accounts.set_quotas(
+        set_quotas(
             tx, who.account_id, {StoredKind(kind): octets for kind, octets in quotas.items()}
         )
     api.refresh()
@@ -25,7 +25,7 @@ def rows(api: Service, table: sa.Table) -> int:
 
 def used(api: Service, who: Actor, kind: StoredKind, *, sandbox: bool = False) -> int:
     with api.db.read() as tx:
-        return accounts.used_today(tx, who.account_id, clock.now_ms()).get((kind, sandbox), 0)
+        return used_today(tx, who.account_id, clock.now_ms()).get((kind, sandbox), 0)
 
 
 def assert_full(reply: Reply) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from sqlalchemy.engine import Connection
 
-from heliograph import wallet
 from heliograph.base import ids
 from heliograph.database.database import Database
 from heliograph.messages.tables import messages, sends
 from heliograph.wallet import SALES_ID
+from heliograph.wallet.ledger import post
 
 Paid = tuple[int, int]  # credits and refunded of a message
 
@@ -84,7 +84,7 @@ def _post(
     posts += [("sms_refund", refunded, at_ms + 2 * DAY_MS) for _, refunded in paid]
     for kind, credits, posted_ms in posts:
         if credits:
-            wallet.post(
+            post(
                 tx,
                 account_id,
                 kind,

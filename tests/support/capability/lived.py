@@ -15,9 +15,9 @@ from heliograph.audit.audit import Audit, audit
 from heliograph.audit.smsc_log import read_logs
 from heliograph.base import clock, ids
 from heliograph.database.database import Database
+from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.tables import carrier_refs, inflight, messages, queue
-from heliograph.wallet import read_one_snapshot
 from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import SENDER, issue_key, open_account, open_carrier

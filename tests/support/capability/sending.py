@@ -30,6 +30,7 @@ from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.leases import Lease, workers
+from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.messages.accept import Acceptor, text_sealer
 from heliograph.messages.accept.batch import SendResult as Accepted
 from heliograph.messages.carrier import CarrierFacts, Turn
@@ -361,7 +362,7 @@ class House:
         """
         count_all(self.db)
         with self.db.read() as tx:
-            wallet.read_one_snapshot(tx)
+            read_one_snapshot(tx)
             found = [
                 *wallet.verify(tx),
                 *verify_charges(tx),

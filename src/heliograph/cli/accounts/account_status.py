@@ -91,15 +91,14 @@ def pay_out(run: CommandRun, acc: str, reason: str) -> None:
     off as paid: you pay it yourself. Money in another currency than the partner's cannot go to the
     partner, and is written off too.
     """
-    from heliograph import accounts
-    from heliograph.jobs import close_account
-    from heliograph.wallet import as_record
+    from heliograph import accounts, wallet
+    from heliograph.wallet import pay_out
 
     with run.write() as tx:
-        entries = close_account.pay_out(tx, accounts.find(tx, acc), reason)
+        entries = pay_out.pay_out(tx, accounts.find(tx, acc), reason)
     show_list(
         run,
-        [as_record(entry) for entry in entries],
+        [wallet.as_record(entry) for entry in entries],
         (
             "id",
             "type",

@@ -64,6 +64,6 @@ def buy(run: CommandRun, account: str, amount: int, reference: str | None) -> No
     """Buy credits with the money of the account's wallet, at the price of its currency
     (`price list`).
     """
-    from heliograph import wallet
+    from heliograph.wallet import prices
 
-    post_entry(run, wallet.buy_credits, account, amount, reference)
+    post_entry(run, prices.buy_credits, account, amount, reference)

@@ -110,9 +110,9 @@ def _number(phone: str, country: str | None, home: str | None) -> "Quoted":
 def _found(
     run: CommandRun, account_id: str, quoted: "Quoted", *, erased: int = 0
 ) -> "list[RowChange]":
+    from heliograph.database.postgresql.snapshot import read_one_snapshot
     from heliograph.jobs.erase_blockers import refuse_while_under_way
     from heliograph.jobs.erase_number import changes
-    from heliograph.wallet import read_one_snapshot
 
     with run.read() as tx:
         read_one_snapshot(tx)

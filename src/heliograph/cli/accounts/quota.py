@@ -87,6 +87,7 @@ def set_(run: CommandRun, acc: str, quotas: tuple[tuple[str, int | str | None], 
     Connect customers together.
     """
     from heliograph import accounts
+    from heliograph.accounts.quotas import reset_quotas, set_quotas
 
     with run.write() as tx:
         account = accounts.find(tx, acc)
@@ -95,8 +96,8 @@ def set_(run: CommandRun, acc: str, quotas: tuple[tuple[str, int | str | None], 
             for kind, octets in quotas
             if not isinstance(octets, str)
         }
-        accounts.set_quotas(tx, account.id, own)
-        accounts.reset_quotas(
+        set_quotas(tx, account.id, own)
+        reset_quotas(
             tx,
             account.id,
             [accounts.StoredKind(kind) for kind, octets in quotas if isinstance(octets, str)],
@@ -107,20 +108,19 @@ def set_(run: CommandRun, acc: str, quotas: tuple[tuple[str, int | str | None], 
 
 def _records(tx: "Connection", account: "Account") -> list[dict[str, Any]]:
     from heliograph import accounts, wallet
+    from heliograph.accounts.quotas import counted_with, quotas_of, used_today
     from heliograph.base import clock
 
     now_ms = clock.now_ms()
-    counted = accounts.by_id(tx, accounts.counted_with(tx, account.id))
-    used = accounts.used_today(tx, counted.id, now_ms)
+    counted = accounts.by_id(tx, counted_with(tx, account.id))
+    used = used_today(tx, counted.id, now_ms)
     keys = wallet.keys_counted(tx, account.id)
     used |= {
         (accounts.StoredKind.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox)
         for sandbox in (False, True)
     }
     own = next(
-        usage
-        for usage in accounts.quotas_of(tx, account.id)
-        if usage.kind is accounts.StoredKind.KEYS
+        usage for usage in quotas_of(tx, account.id) if usage.kind is accounts.StoredKind.KEYS
     )
     return [
         {
@@ -131,7 +131,5 @@ def _records(tx: "Connection", account: "Account") -> list[dict[str, Any]]:
             "used_today_sandbox": used.get((usage.kind, True), 0),
             "default": usage.is_default,
         }
-        for usage in (
-            own if each.kind is own.kind else each for each in accounts.quotas_of(tx, counted.id)
-        )
+        for usage in (own if each.kind is own.kind else each for each in quotas_of(tx, counted.id))
     ]

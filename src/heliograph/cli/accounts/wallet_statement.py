@@ -39,8 +39,9 @@ def statement(
     when the month began, what its entries add up to by their types, and what it held at the end.
     A PDF has the entries, too.
     """
-    from heliograph import accounts, wallet
+    from heliograph import accounts
     from heliograph.base import clock
+    from heliograph.wallet import files
     from heliograph.wallet.files import StatementHolder, lines_of_statement, pdf_of_statement
 
     is_printed = file == "-" or is_standard_output(file)
@@ -48,9 +49,9 @@ def statement(
         raise click.BadParameter("A PDF is not for a terminal; name a file.", param_hint="--format")
     with run.snapshot() as tx:
         found = accounts.find(tx, account)
-        told = wallet.statement(tx, found.id, month)
+        told = files.statement(tx, found.id, month)
         if file_format == "csv":
-            octets = wallet.statement_file(told).encode()
+            octets = files.statement_file(told).encode()
         else:
             lines = lines_of_statement(tx, found.id, told)
     if file_format == "pdf":

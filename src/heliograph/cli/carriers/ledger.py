@@ -97,7 +97,8 @@ class _Proof(NamedTuple):
 def _prove(run: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | None) -> _Proof:
     from heliograph.audit import audit, events_size, prove
     from heliograph.base import clock
-    from heliograph.wallet import read_one_snapshot, size
+    from heliograph.database.postgresql.snapshot import read_one_snapshot
+    from heliograph.wallet import size
 
     promised = _read_accepted(accepted) if accepted else set[str]()
     asked_ms = clock.now_ms()

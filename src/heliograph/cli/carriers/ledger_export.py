@@ -48,11 +48,12 @@ def export(
     accounts or of one, of a month or of all times. bean-check proves a file for beancount: what
     accounts hold at the end is asserted there, or what the one account holds.
     """
-    from heliograph import accounts, wallet
+    from heliograph import accounts
     from heliograph.base.paging import ALWAYS
+    from heliograph.wallet import files
     from heliograph.wallet.files import BeancountLedger, CsvLedger, ExportWanted
 
-    span = ALWAYS if month is None else wallet.read_month(month)
+    span = ALWAYS if month is None else files.read_month(month)
     with run.read() as tx:  # before a file is made
         account_id = None if account is None else accounts.find(tx, account).id
     wanted = ExportWanted(span, account_id)

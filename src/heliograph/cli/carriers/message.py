@@ -118,10 +118,10 @@ def list_(
     """List messages of all accounts, newest first, as they stand at one moment."""
     from heliograph.base.ids import text_of_raw
     from heliograph.base.paging import Span
+    from heliograph.database.postgresql.snapshot import read_one_snapshot
     from heliograph.messages.doubt import trace
     from heliograph.messages.read import LOOKED_AT_MAX
     from heliograph.text import parse_phone
-    from heliograph.wallet import read_one_snapshot
 
     if (
         to is not None
@@ -164,10 +164,10 @@ def show_(run: CommandRun, message_id: str) -> None:
     decided about it by hand.
     """
     from heliograph.base.clock import rfc3339, rfc3339_or_none
+    from heliograph.database.postgresql.snapshot import read_one_snapshot
     from heliograph.messages.doubt import trace
     from heliograph.messages.doubt.segments import segments
     from heliograph.messages.read import timeline
-    from heliograph.wallet import read_one_snapshot
 
     with run.read() as tx:
         read_one_snapshot(tx)

@@ -11,7 +11,7 @@ from heliograph.cli.output import show, show_list, warn_of_loss
 from heliograph.cli.values import Money, WholeNumber
 
 if TYPE_CHECKING:
-    from heliograph.wallet import Price
+    from heliograph.wallet.prices import Price
 
 command = Noun(
     "price",
@@ -50,7 +50,7 @@ def _record(price: "Price") -> dict[str, Any]:
 def set_(run: CommandRun, currency: str, amount: Decimal, per: int) -> None:
     """Set what credits cost in a currency, from now on. What sells below cost then is told."""
     from heliograph.pricing import changed_with_warning
-    from heliograph.wallet import set_price
+    from heliograph.wallet.prices import set_price
 
     with run.write() as tx:
         price = changed_with_warning(tx, lambda: set_price(tx, currency, amount, per), warn_of_loss)
@@ -60,7 +60,7 @@ def set_(run: CommandRun, currency: str, amount: Decimal, per: int) -> None:
 @command.command("list", epilog=examples("price list"))
 def list_(run: CommandRun) -> None:
     """List prices, by currency."""
-    from heliograph.wallet import all_prices
+    from heliograph.wallet.prices import all_prices
 
     with run.read() as tx:
         found = all_prices(tx)
@@ -71,7 +71,7 @@ def list_(run: CommandRun) -> None:
 @click.argument("currency", type=checked_values.CURRENCY)
 def remove(run: CommandRun, currency: str) -> None:
     """Stop selling credits for a currency."""
-    from heliograph.wallet import remove_price
+    from heliograph.wallet.prices import remove_price
 
     with run.write() as tx:
         remove_price(tx, currency)

@@ -71,8 +71,8 @@ def list_(run: CommandRun, only_unmatched: bool, carrier: str | None, limit: int
     may belong.
     """
     from heliograph.carriers import all_carriers, carrier_named
+    from heliograph.database.postgresql.snapshot import read_one_snapshot
     from heliograph.messages.doubt import unmatched
-    from heliograph.wallet import read_one_snapshot
 
     if not only_unmatched:
         raise click.UsageError(

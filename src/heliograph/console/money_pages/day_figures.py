@@ -4,10 +4,10 @@ from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from heliograph import wallet
 from heliograph.base.clock import DAY_MS, date_in_utc, rfc3339
 from heliograph.portal.plots import BAR, HEIGHT, axis_of, top_of, width_of
-from heliograph.wallet import DAYS_SHOWN, DaySums
+from heliograph.wallet import ledger_hours
+from heliograph.wallet.ledger_hours import DAYS_SHOWN, DaySums
 
 
 class CreditsOfDay(NamedTuple):
@@ -125,7 +125,7 @@ def minute_in_utc(at_ms: int) -> str:
 
 def figures_by_day(tx: Connection, account_id: str | None, now_ms: int) -> FiguresByDay:
     """Returns the figures of the last days of an account (raw id), or of all."""
-    summed = wallet.summed_days(tx, account_id, now_ms)
+    summed = ledger_hours.summed_days(tx, account_id, now_ms)
     missing_ms = summed.missing_from_ms
     credits = _by_day(summed.days)
     today_ms = now_ms - now_ms % DAY_MS

@@ -17,7 +17,8 @@ from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download
-from heliograph.wallet import DaySums
+from heliograph.wallet import ledger_hours, prices
+from heliograph.wallet.ledger_hours import DaySums
 
 ADDED_UP_S: Final = 60  # before a file is asked for again whose entries are being added up
 COLUMNS: Final = ("day", "type", "currency", "entries", "credits", "amount")
@@ -45,7 +46,7 @@ def every_account(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> 
         status=400 if errors else 200,
         prices=[
             (price, wallet.to_text(price.amount_minor, price.currency))
-            for price in wallet.all_prices(tx)
+            for price in prices.all_prices(tx)
         ],
         shown=figures_by_day(tx, None, asking.now_ms),
         typed={"account": looked_for},
@@ -86,7 +87,7 @@ def _whole_days(tx: Connection, account_id: str | None, now_ms: int) -> list[Day
     """Returns what a file shows. A page says what is missing, and a file cannot, so there is none
     then. Raises Unavailable.
     """
-    summed = wallet.summed_days(tx, account_id, now_ms)
+    summed = ledger_hours.summed_days(tx, account_id, now_ms)
     if summed.missing_from_ms is not None:
         raise Unavailable(
             f"Entries from {minute_in_utc(summed.missing_from_ms)} UTC on are still being added up,"

@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import accounts, wallet
+from heliograph import accounts
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query
 from heliograph.base.paging import ALWAYS, Span
@@ -18,6 +18,7 @@ from heliograph.console.rendering import page
 from heliograph.portal.export import pieces
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, Download
+from heliograph.wallet import files as wallet_files
 from heliograph.wallet.files import (
     BeancountLedger,
     CsvLedger,
@@ -34,16 +35,16 @@ FORMATS: Final = ("csv", "beancount")
 def statement(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the statement of a month as CSV. Raises NotFound, InvalidRequest."""
     account = accounts.with_text_id(tx, asking.path["account"])
-    told = wallet.statement(tx, account.id, month_of(asking))
+    told = wallet_files.statement(tx, account.id, month_of(asking))
     name = f"statement-{accounts.text_id(account)}-{told.month}.csv"
-    return Download(name, iter([wallet.statement_file(told)]))
+    return Download(name, iter([wallet_files.statement_file(told)]))
 
 
 def statement_pdf(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the statement of a month as PDF. Raises NotFound, InvalidRequest."""
     account = accounts.with_text_id(tx, asking.path["account"])
     holder = StatementHolder(accounts.text_id(account), account.name)
-    told = wallet.statement(tx, account.id, month_of(asking))
+    told = wallet_files.statement(tx, account.id, month_of(asking))
     lines = lines_of_statement(tx, account.id, told)
     name = f"statement-{holder.text_id}-{told.month}.pdf"
     return Response(
@@ -85,7 +86,7 @@ def _wanted(tx: Connection, typed: dict[str, str]) -> ExportWanted:
         raise refused("format", f"must be one of {', '.join(FORMATS)}")
     span: Span = ALWAYS
     if typed["month"]:
-        span = wallet.read_month(typed["month"])
+        span = wallet_files.read_month(typed["month"])
     if not typed["account"]:
         return ExportWanted(span)
     try:

@@ -21,7 +21,8 @@ from heliograph.portal.filled_form import NUMBER, body_of, choice_of
 from heliograph.portal.once import once_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, Download, redirect
-from heliograph.wallet import Entry, Posted, ledger_file
+from heliograph.wallet import Entry, Posted, files
+from heliograph.wallet.files import ledger_file
 
 ENTRIES_SHOWN: Final = 20
 REFERENCE_PREFIX: Final = "console-"  # so that the ledger tells where an entry was made
@@ -59,10 +60,10 @@ def one(
     wrong = list(errors)
     month = month_of(asking)
     try:
-        told = wallet.statement(tx, account.id, month)
+        told = files.statement(tx, account.id, month)
     except InvalidRequest as refusal:
         wrong += refusal.fields
-        told = wallet.statement(tx, account.id, this_month(asking))
+        told = files.statement(tx, account.id, this_month(asking))
     entries = wallet.history(tx, account.id, PageWanted(ENTRIES_SHOWN, None))
     return page(
         "wallet.html",
@@ -107,7 +108,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
 def entries(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the entries of a month as a file, newest first. Raises NotFound, InvalidRequest."""
     account = accounts.with_text_id(tx, asking.path["account"])
-    span = wallet.read_month(month_of(asking))
+    span = files.read_month(month_of(asking))
 
     def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
         wanted = PageWanted(ledger_file.PAGE, before)

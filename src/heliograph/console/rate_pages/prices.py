@@ -18,7 +18,8 @@ from heliograph.database import config
 from heliograph.portal.filled_form import NUMBER, body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
-from heliograph.wallet import Price
+from heliograph.wallet import prices
+from heliograph.wallet.prices import Price
 
 CHANGES: Final = ("set price", "remove price")
 
@@ -37,7 +38,7 @@ def listed(
         status=400 if errors else 200,
         prices=[
             (price, wallet.to_text(price.amount_minor, price.currency))
-            for price in wallet.all_prices(tx)
+            for price in prices.all_prices(tx)
         ],
         typed=body_of(asking),
         errors={error.field: error.message for error in errors},
@@ -51,12 +52,12 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     body = body_of(asking)
     currency = wallet.currency(body.get("currency", ""))
     config.bump(tx)  # first: nobody else changes it between the two
-    known = [price for price in wallet.all_prices(tx) if price.currency == currency]
+    known = [price for price in prices.all_prices(tx) if price.currency == currency]
     before = _in_words(known[0]) if known else None
     after = None
     if wanted == "remove price":
         try:
-            wallet.remove_price(tx, currency)
+            prices.remove_price(tx, currency)
         except NotFound as error:
             raise refused("currency", f"has no price: {error}") from error
     else:
@@ -65,7 +66,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             raise refused("per", f"must be a whole number, not {shown(credits)}")
         made = pricing.changed_without_loss(
             tx,
-            lambda: wallet.set_price(tx, currency, amount, int(credits)),
+            lambda: prices.set_price(tx, currency, amount, int(credits)),
             allows_loss="allow_loss" in body,
         )
         after = _in_words(made)

@@ -10,7 +10,7 @@ from typing import Final
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
-from heliograph import accounts, users
+from heliograph import accounts
 from heliograph.base.errors import Forbidden
 from heliograph.console.handlers import requiring_second_step
 from heliograph.console.navigation import ACCOUNTS
@@ -21,7 +21,7 @@ from heliograph.portal.page_request import CONSOLE, PageRequest
 from heliograph.portal.pages import OF_ACCOUNT, PAGES
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, DoneNotice, page, redirect
 from heliograph.portal.visit import OperatorView, ReadOnlyView, Visit, visit_of
-from heliograph.users import OperatorRight, Role
+from heliograph.users import OperatorRight, Role, portal_views
 
 SEEN: Final = f"{CONSOLE}/seen"
 SEEN_ACCOUNT: Final = f"{SEEN}/{{account}}"
@@ -39,13 +39,13 @@ def begin(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
     reason = reason_of(asking)
     account = accounts.with_text_id(tx, asking.path["account"])
     text_id = accounts.text_id(account)
-    users.begin_view(tx, visit.session, account.id, text_id, reason, now_ms=asking.now_ms)
+    portal_views.begin_view(tx, visit.session, account.id, text_id, reason, now_ms=asking.now_ms)
     return RedirectResponse(f"{SEEN}/{text_id}", SEE_OTHER, HEADERS)
 
 
 def leave(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Ends the operator's look, and leads back to the account."""
-    users.end_view(tx, visit.session, now_ms=asking.now_ms)
+    portal_views.end_view(tx, visit.session, now_ms=asking.now_ms)
     return redirect(_account_page(asking), DoneNotice.ENDED)
 
 
@@ -89,7 +89,7 @@ def _visit_of(tx: Connection, asking: PageRequest) -> Visit:
     """
     operator = operator_visit_of(tx, asking)
     account = accounts.with_text_id(tx, asking.path["account"])
-    view = users.view_of(tx, operator.session, account.id, now_ms=asking.now_ms)
+    view = portal_views.view_of(tx, operator.session, account.id, now_ms=asking.now_ms)
     if view is None:
         raise ViewEnded()
     operator.require(OperatorRight.SEE)

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts import keys_quotas
+from heliograph.accounts.storage_of_sends import StoragePlace, StorageRoom, count_unpaid
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids, metrics
 from heliograph.base.errors import ServiceError
@@ -30,7 +31,7 @@ from heliograph.messages.accept.opted_out import OptedOut, OptOutLookups
 from heliograph.messages.accept.read_sql import LockedWallet
 from heliograph.messages.accept.request import RECIPIENTS_PER_SEND_MAX, SendRequest
 from heliograph.messages.accept.tariff import Tariff
-from heliograph.messages.accept.unpaid_storage import Room, StoragePlace, count_unpaid, is_too_much
+from heliograph.messages.accept.unpaid_storage import is_too_much
 from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Ranks
 from heliograph.requests import KeyPlace, UsedKeys, find_keys
 from heliograph.senders import approved_senders
@@ -209,7 +210,11 @@ class Acceptor:
         return batch, outcomes
 
     async def _decided(
-        self, tx: HotTx, places: Ranks, given: _BatchFacts, rooms: Mapping[StoragePlace, Room]
+        self,
+        tx: HotTx,
+        places: Ranks,
+        given: _BatchFacts,
+        rooms: Mapping[StoragePlace, StorageRoom],
     ) -> tuple[SendBatch, list[SendResult | ServiceError]]:
         batch = SendBatch(
             places,

@@ -3,7 +3,7 @@ same by construction.
 """
 
 import json
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from heliograph.base import clock, ids
 from heliograph.database.statements import BigInt, Bool, Id, Int, Row, SmallInt, Text
@@ -30,11 +30,29 @@ class Send(Row, frozen=True):
     created_at_ms: BigInt
 
 
+class RejectedRecipient(NamedTuple):
+    """Holds a recipient to whom nothing is sent, by its place in the request, and why."""
+
+    place: int
+    recipient: str
+    reason: str
+
+    def as_record(self) -> dict[str, Any]:
+        return {"index": self.place, "recipient": self.recipient, "reason": self.reason}
+
+
+class RepeatedRecipient(NamedTuple):
+    """Says which recipient repeats which one before it, by their places in the request."""
+
+    place: int
+    first: int
+
+
 NO_EXCEPTIONS: Final[dict[str, list[Any]]] = {"rejected": [], "duplicates": []}
 
 
 def exceptions_of(
-    rejected: list[tuple[int, str, str]], duplicates: list[tuple[int, int]]
+    rejected: list[RejectedRecipient], duplicates: list[RepeatedRecipient]
 ) -> str | None:
     """Returns what the ids alone do not tell: which recipients were rejected and why, and which
     repeat another one, by index.
@@ -69,8 +87,7 @@ def send_answer(send: Send, *, dry_run: bool = False) -> dict[str, Any]:
         "accepted": send.message_count,
         "duplicates": len(exceptions["duplicates"]),
         "rejected": [
-            {"index": index, "recipient": recipient, "reason": reason}
-            for index, recipient, reason in exceptions["rejected"]
+            RejectedRecipient(*rejected).as_record() for rejected in exceptions["rejected"]
         ],
         "encoding": send.encoding,
         "segments": send.segments,

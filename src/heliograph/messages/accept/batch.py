@@ -7,7 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from heliograph.accounts import AccountClosed, KeyCount, StoredKind, key_octets, refusal_of
+from heliograph.accounts import AccountClosed, KeyCount, key_octets
+from heliograph.accounts.storage_of_sends import StoragePlace, StorageRoom
 from heliograph.base import ids, metrics
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.database.hot import HotTx
@@ -25,7 +26,7 @@ from heliograph.messages.accept.store_sql import (
     WalletRow,
 )
 from heliograph.messages.accept.tariff import Run, Tariff
-from heliograph.messages.accept.unpaid_storage import Room, StoragePlace, unpaid_octets
+from heliograph.messages.accept.unpaid_storage import unpaid_octets
 from heliograph.messages.queue.rank import Ranks, rank_ahead
 from heliograph.requests import KeyPlace, StoredKey, UsedKeys
 from heliograph.wallet import SALES_ID, Alarm, Entry, Figures, Thresholds, judge_alarm, low_balance
@@ -51,7 +52,7 @@ class SendBatch:
         used_keys: UsedKeys[Send],
         stored: dict[str, Send],
         extensions: Mapping[str, BatchExtension],
-        rooms: Mapping[StoragePlace, Room] = MappingProxyType({}),
+        rooms: Mapping[StoragePlace, StorageRoom] = MappingProxyType({}),
         opted_out: OptedOut = NOBODY,
     ) -> None:
         """Begins a batch. `rooms` says how many octets may still be stored for some places; for
@@ -156,14 +157,8 @@ class SendBatch:
         place = StoragePlace(facts.partner_id or request.account_id, request.sandbox)
         taken, room = self.unpaid.get(place, 0), self._rooms.get(place)
         if room is not None:
-            full = refusal_of(
-                StoredKind.SENDS,
-                room.used + taken,
-                octets,
-                room.quota,
-                self.now_ms,
-                of_partner=facts.partner_id is not None,
-            )
+            of_partner = facts.partner_id is not None
+            full = room.refusal(taken, octets, self.now_ms, of_partner=of_partner)
             if full is not None:
                 return full
         self.unpaid[place] = taken + octets

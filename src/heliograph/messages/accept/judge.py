@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits, ServiceError
 from heliograph.base.short_texts import cut
+from heliograph.messages.accept.answer import RejectedRecipient, RepeatedRecipient
 from heliograph.messages.accept.extension import BatchExtension
 from heliograph.messages.accept.pricing import Priced, price
 from heliograph.messages.accept.refusals import (
@@ -76,8 +77,8 @@ class Accepted:
     request: SendRequest
     sender: str  # as approved
     priced: Priced
-    rejected: list[tuple[int, str, str]]
-    duplicates: list[tuple[int, int]]
+    rejected: list[RejectedRecipient]
+    duplicates: list[RepeatedRecipient]
     credits_used: int = 0
     credits_remaining: int = 0
 
@@ -136,53 +137,50 @@ def _price(
 ) -> Accepted:
     """Returns the send to those of its recipients that a message can be sent to, each once."""
     phones: list[Phone] = []
-    rejected: list[tuple[int, str, str]] = []
-    duplicates: list[tuple[int, int]] = []
+    rejected: list[RejectedRecipient] = []
+    duplicates: list[RepeatedRecipient] = []
     index_of: dict[str, int] = {}  # of each phone's first, in the order of `phones`
     for index, phone in enumerate(request.phones):
         if phone is None:
-            rejected.append((index, _shown(request, index), "invalid_number"))
+            rejected.append(_rejected(request, index, "invalid_number"))
             continue
         first = index_of.setdefault(phone.digits, index)
         if first == index:
             phones.append(phone)
         else:
-            duplicates.append((index, first))
+            duplicates.append(RepeatedRecipient(index, first))
     if refusing:
         out = [phone.digits for phone in phones if int(phone.digits) in refusing]
-        rejected += [(index_of[each], _shown(request, index_of[each]), OPTED_OUT) for each in out]
+        rejected += [_rejected(request, index_of[each], OPTED_OUT) for each in out]
         phones = [phone for phone in phones if int(phone.digits) not in refusing]
     offers = tariff.offers(request.account_id, facts.countries, sandbox=request.sandbox)
     priced = price(phones, request.segments, offers)
     for place, reason in priced.refused:
-        index = index_of[phones[place].digits]
-        rejected.append((index, _shown(request, index), reason))
+        rejected.append(_rejected(request, index_of[phones[place].digits], reason))
     rejected.sort()
     if duplicates and rejected:
         rejected, duplicates = _with_duplicates_of_rejected(request, rejected, duplicates)
     return Accepted(request, sender, priced, rejected, duplicates)
 
 
-def _shown(request: SendRequest, index: int) -> str:
-    """Returns a recipient as it was asked for, in an answer."""
-    return cut(request.recipients[index], RECIPIENT_SHOWN_MAX)
+def _rejected(request: SendRequest, index: int, reason: str) -> RejectedRecipient:
+    """Returns a recipient as it was asked for, in an answer, with the reason."""
+    return RejectedRecipient(index, cut(request.recipients[index], RECIPIENT_SHOWN_MAX), reason)
 
 
 def _with_duplicates_of_rejected(
     request: SendRequest,
-    rejected: list[tuple[int, str, str]],
-    duplicates: list[tuple[int, int]],
-) -> tuple[list[tuple[int, str, str]], list[tuple[int, int]]]:
+    rejected: list[RejectedRecipient],
+    duplicates: list[RepeatedRecipient],
+) -> tuple[list[RejectedRecipient], list[RepeatedRecipient]]:
     """Returns both lists anew: a repeated number whose first is rejected is rejected for the same
     reason.
     """
-    why = {index: reason for index, _, reason in rejected}
+    why = {each.place: each.reason for each in rejected}
     again = [
-        (index, _shown(request, index), why[first]) for index, first in duplicates if first in why
+        _rejected(request, each.place, why[each.first]) for each in duplicates if each.first in why
     ]
-    return sorted([*rejected, *again]), [
-        (index, first) for index, first in duplicates if first not in why
-    ]
+    return sorted([*rejected, *again]), [each for each in duplicates if each.first not in why]
 
 
 def _debit(

@@ -24,7 +24,7 @@ from heliograph.database.statements import (
 from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.opt_out_lookups import LOOKUPS_BEFORE_LOCK
 from heliograph.messages.queue.rank import HELD_FROM_US
-from heliograph.opt_outs import of_phone
+from heliograph.opt_outs.tables import of_phone
 from heliograph.requests import KeyPlace
 
 

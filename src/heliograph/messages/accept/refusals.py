@@ -7,6 +7,7 @@ from typing import Final
 
 from heliograph.base.errors import Forbidden, InvalidRequest
 from heliograph.base.short_texts import refused
+from heliograph.messages.accept.answer import RejectedRecipient
 from heliograph.messages.accept.request import SendRequest
 
 REJECTED_REPORTED_MAX: Final = 100  # as many as an answer names of bad fields
@@ -41,13 +42,13 @@ def not_transactional() -> InvalidRequest:
 
 
 def no_valid_recipient(
-    request: SendRequest, rejected: Sequence[tuple[int, str, str]]
+    request: SendRequest, rejected: Sequence[RejectedRecipient]
 ) -> NoValidRecipient:
-    """Returns the refusal of a send none of whose recipients is left. `rejected` holds index,
-    recipient and reason of each, in the order of the indexes; it is not empty.
+    """Returns the refusal of a send none of whose recipients is left. `rejected` holds
+    all of them, in their order; it is not empty.
     """
-    index, recipient, reason = rejected[0]
-    phone = request.phones[index]
+    first = rejected[0]
+    phone = request.phones[first.place]
     country = None if phone is None else phone.country_code
     told = {
         "invalid_number": _not_a_number(request.country_code),
@@ -57,18 +58,15 @@ def no_valid_recipient(
         "no_route": "has no route: the operator has connected no carrier for such numbers",
         "no_rate": "has no rate: the operator has set no price for such numbers",
         "opted_out": "has opted out of these texts",
-    }.get(reason, f"cannot be sent to ({reason})")
+    }.get(first.reason, f"cannot be sent to ({first.reason})")
     more = (
         f" {len(rejected) - 1} more cannot be sent to either; error.rejected has them."
         if len(rejected) > 1
         else ""
     )
-    named = [
-        {"index": at, "recipient": number, "reason": why}
-        for at, number, why in rejected[:REJECTED_REPORTED_MAX]
-    ]
+    named = [each.as_record() for each in rejected[:REJECTED_REPORTED_MAX]]
     return NoValidRecipient(
-        f"None of the recipients can be sent to. The first, {recipient!r}, {told}.{more}",
+        f"None of the recipients can be sent to. The first, {first.recipient!r}, {told}.{more}",
         rejected=named,
     )
 

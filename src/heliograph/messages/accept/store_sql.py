@@ -2,7 +2,9 @@
 PostgreSQL, one for each table on SQLite.
 """
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+from msgspec.structs import astuple
 
 from heliograph.database.hot import HotTx
 from heliograph.database.outage import Overtaken
@@ -10,6 +12,7 @@ from heliograph.database.statements import (
     BatchStatement,
     BigInt,
     Bool,
+    GivenT,
     Id,
     Insert,
     Int,
@@ -118,21 +121,35 @@ _MESSAGES: Final = (
     "id, send_id, account_id, sandbox, recipient, country_code, carrier_id, status, segments,"
     " credits, group_id"
 )
-# Where PostgreSQL takes each field of a QueuedRun from: the run (q), or its send (s). A field that
-# is missing here is a KeyError when this file is imported.
-_QUEUED_FROM: Final = {
-    "carrier_id": "q.carrier_id",
-    "rank_us": "q.rank_us",
-    "first_id": "q.first_id",
-    "messages": "q.messages",
-    "send_id": "s.id",
-    "segments": "s.segments",
-    "prefix": "q.prefix",
-    "attempt": "1",
-    "not_before_ms": "0",
-    "expires_at_ms": "s.expires_at_ms",
-}
-_QUEUED_VALUES: Final = ", ".join(_QUEUED_FROM[name] for name in QueuedRun.__struct_fields__)
+
+
+def _queued(send: SendRow, run: RunRow) -> QueuedRun:
+    """Returns the row of the queue for a run of a send that is new."""
+    return QueuedRun(
+        run.carrier_id,
+        run.rank_us,
+        run.first_id,
+        messages=run.messages,
+        send_id=send.id,
+        segments=send.segments,
+        prefix=run.prefix,
+        attempt=1,
+        not_before_ms=0,
+        expires_at_ms=send.expires_at_ms,
+    )
+
+
+def _named_as_in(alias: str, row: type[GivenT]) -> GivenT:
+    """Returns a row that holds the names of its columns, under this alias."""
+    names: list[Any] = [f"{alias}.{name}" for name in row.__struct_fields__]
+    return row(*names)
+
+
+# On PostgreSQL the database makes the same rows: of the send `s` and its run `q`. What
+# `_queued` adds of its own can only be a number.
+_QUEUED_VALUES: Final = ", ".join(
+    map(str, astuple(_queued(_named_as_in("s", SendRow), _named_as_in("q", RunRow))))
+)
 
 # Per message only what differs stands in arrays; the rest is joined from its send, by its place.
 _STORE: Final = TablesStatement(
@@ -263,18 +280,3 @@ def _message_rows(sends: list[SendRow], columns: MessageColumns) -> list[_NewMes
             )
         )
     return found
-
-
-def _queued(send: SendRow, run: RunRow) -> QueuedRun:
-    return QueuedRun(
-        run.carrier_id,
-        run.rank_us,
-        run.first_id,
-        messages=run.messages,
-        send_id=send.id,
-        segments=send.segments,
-        prefix=run.prefix,
-        attempt=1,
-        not_before_ms=0,
-        expires_at_ms=send.expires_at_ms,
-    )

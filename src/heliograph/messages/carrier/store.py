@@ -3,18 +3,9 @@ their ledger entries.
 """
 
 from collections import defaultdict
-from typing import Final
 
 from heliograph.base import ids
 from heliograph.database.hot import HotTx, run_meanwhile
-from heliograph.database.statements import (
-    BatchStatement,
-    BigInt,
-    Bool,
-    Id,
-    Nothing,
-    Row,
-)
 from heliograph.messages import groups, rollups
 from heliograph.messages.accept import read_sql
 from heliograph.messages.carrier import messages_sql
@@ -29,27 +20,8 @@ from heliograph.messages.queue.sql import QUEUE_AGAIN
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.states import FAILED
 from heliograph.wallet import INSERT_ENTRIES, SALES_ID, Entry, judge_alarm
+from heliograph.wallet.store_figures import RefundedWallet, store_refunded
 from heliograph.webhooks import emit_rows, rows_of
-
-
-class _Refunded(Row, frozen=True):
-    """Holds a wallet's credits and alarm after refunds."""
-
-    account_id: Id
-    sms_credits: BigInt
-    armed: Bool
-
-
-_REFUND: Final = BatchStatement(
-    _Refunded,
-    Nothing,
-    postgresql="""
-        UPDATE wallets SET sms_credits = g.sms_credits, credits_alarm_armed = g.armed
-            FROM :given AS g WHERE wallets.account_id = g.account_id""",
-    sqlite="""
-        UPDATE wallets SET sms_credits = :sms_credits, credits_alarm_armed = :armed
-            WHERE account_id = :account_id""",
-)
 
 
 async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
@@ -189,14 +161,13 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
                 created_at_ms=now_ms,
             )
         )
-    await _REFUND.rows(
-        tx,
-        [_refunded(wallet, held[wallet.account_id]) for wallet in wallets.values()],
+    await store_refunded(
+        tx, [_refunded(wallet, held[wallet.account_id]) for wallet in wallets.values()]
     )
     await INSERT_ENTRIES.rows(tx, entries)
 
 
-def _refunded(wallet: read_sql.LockedWallet, sms_credits: int) -> _Refunded:
+def _refunded(wallet: read_sql.LockedWallet, sms_credits: int) -> RefundedWallet:
     """Returns a locked wallet as it is after its refunds: with so many credits."""
     alarm = judge_alarm(
         is_armed=wallet.credits_alarm_armed,
@@ -204,4 +175,4 @@ def _refunded(wallet: read_sql.LockedWallet, sms_credits: int) -> _Refunded:
         after=sms_credits,
         threshold=wallet.low_balance_credits,
     )
-    return _Refunded(wallet.account_id, sms_credits, alarm.is_armed)
+    return RefundedWallet(wallet.account_id, sms_credits, alarm.is_armed)

@@ -13,7 +13,7 @@ from heliograph.base import ids
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row
 from heliograph.messages.changes import MessageRow
-from heliograph.opt_outs import of_phone
+from heliograph.opt_outs.tables import of_phone
 
 
 class _ReturningMessage(Row, frozen=True):

@@ -16,12 +16,12 @@ from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, Span, first_id_of
 from heliograph.carriers import meaning_of
 from heliograph.database.reads import records_of
 from heliograph.messages.read import (
-    JOINED,
     LOOKED_AT_MAX,
     MESSAGE_PREFIX,
     OTP,
     Message,
 )
+from heliograph.messages.read_sql import messages_with
 from heliograph.messages.states import IN_DOUBT, QUEUED, RESEND_AFTER_MS
 from heliograph.messages.tables import (
     inflight,
@@ -100,7 +100,7 @@ class RecordedDecision(NamedTuple):
     decided_at_ms: int
 
 
-_TRACED: Final = JOINED.add_columns(
+_TRACED: Final = messages_with(Message._fields).add_columns(
     messages.c.account_id,
     messages.c.carrier_id,
     messages.c.parts_accepted,

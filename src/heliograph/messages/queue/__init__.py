@@ -5,7 +5,6 @@ from heliograph.messages.queue.metrics import WaitingMessages, count_in_doubt, c
 from heliograph.messages.queue.rank import (
     BULK_FROM_US,
     HELD_FROM_US,
-    RESTORED_FROM_US,
     FairQueue,
     Ranks,
 )
@@ -13,7 +12,6 @@ from heliograph.messages.queue.rank import (
 __all__ = [
     "BULK_FROM_US",
     "HELD_FROM_US",
-    "RESTORED_FROM_US",
     "FairQueue",
     "Ranks",
     "WaitingMessages",

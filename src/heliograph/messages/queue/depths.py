@@ -4,9 +4,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.database.database import Database
+from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.messages.queue.rank import BULK_FROM_US, FAIR_SPACING_US, HELD_FROM_US
 from heliograph.messages.tables import inflight, queue, sends
-from heliograph.wallet import read_one_snapshot
 
 
 def waiting_for_carrier(tx: Connection, carrier_id: int) -> int:

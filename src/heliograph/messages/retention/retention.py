@@ -6,6 +6,7 @@ nothing half done, and the proofs of ledger, events and messages know where the 
 they can prove. What is queued or in flight is never touched, however old it is.
 """
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -15,7 +16,16 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx, run_in
 from heliograph.database.pruning import ROWS_AT_ONCE, PruningRule, prune_ids
-from heliograph.database.statements import AffectedRow, Id, Int, Nothing, Row, Text, same
+from heliograph.database.statements import (
+    AffectedRow,
+    BatchStatement,
+    Id,
+    Int,
+    Nothing,
+    Row,
+    Text,
+    same,
+)
 from heliograph.messages.states import QUEUED
 from heliograph.messages.tables import messages, operator_decisions, sends
 
@@ -56,6 +66,10 @@ class _Batch(Row, frozen=True):
 
 
 class _MessageId(Row, frozen=True):
+    id: Id
+
+
+class _ErasedSend(Row, frozen=True):
     id: Id
 
 
@@ -103,6 +117,14 @@ _ERASE_TEXTS: Final = same(
     """
     UPDATE sends SET text = NULL, exceptions = NULL WHERE id >= :start AND id < :until
         AND (text IS NOT NULL OR exceptions IS NOT NULL)""",
+)
+_ERASE_TEXT: Final = BatchStatement(
+    _ErasedSend,
+    Nothing,
+    postgresql="""
+        UPDATE sends SET text = NULL FROM :given AS g WHERE sends.id = g.id
+            AND sends.text IS NOT NULL""",
+    sqlite="UPDATE sends SET text = NULL WHERE id = :id AND text IS NOT NULL",
 )
 _ERASE_REASONS: Final = same(
     _MessagesBetween,
@@ -180,6 +202,11 @@ async def erase_some(tx: HotTx, until: str) -> tuple[int, bool]:
     await _ERASE_REASONS.rows(tx, batch)
     await keep_from(tx, TEXTS, end)
     return len(numbers), bool(beyond)
+
+
+async def erase_texts(tx: HotTx, send_ids: Iterable[str]) -> None:
+    """Erases the texts of these sends (raw ids), and leaves all else of them."""
+    await _ERASE_TEXT.rows(tx, [_ErasedSend(send_id) for send_id in send_ids])
 
 
 def tables_of(*, postgresql: bool) -> tuple[PruningRule, ...]:

@@ -7,7 +7,6 @@ from heliograph.messages.sweeps.accepted_meanwhile import (
     wait_for_accepting,
 )
 from heliograph.messages.sweeps.opt_out import (
-    OptedOutPhone,
     UnwantedTexts,
     cancel_unwanted,
     fail_blocked,
@@ -23,7 +22,6 @@ from heliograph.messages.sweeps.sweep import (
 from heliograph.messages.sweeps.withdraw import withdraw
 
 __all__ = [
-    "OptedOutPhone",
     "UnwantedTexts",
     "cancel_accepted_meanwhile",
     "cancel_unwanted",

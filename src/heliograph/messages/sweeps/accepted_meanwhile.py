@@ -10,17 +10,18 @@ A transactional text of these moments is canceled, too: nothing tells it from an
 """
 
 import time
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, Final, Protocol, TypeVar
 
 from heliograph.base.periodic import until
 from heliograph.database.database import Database
-from heliograph.database.hot import HotTx, run_in
+from heliograph.database.hot import HotTx, run_in, run_without_loop
 from heliograph.database.statements import Int, Nothing, Row, Statement, Text
 from heliograph.messages.accept.opt_out_lookups import LOOKUPS_BEFORE_LOCK
 from heliograph.messages.accept.read_sql import lock_wallets
 from heliograph.messages.sweeps.opt_out import UnwantedTexts, cancel_those_since
 
+T = TypeVar("T")
 AGAIN_S: Final = 0.005  # as long as accepting a small batch takes
 # for a run of which turns take some each time: of 10,000 messages, some thousand in a turn
 CANCELED_MAX: Final = 100
@@ -58,19 +59,50 @@ class _StillAccepting:
         return not self._left
 
 
+class _Transactions(Protocol):
+    """Runs transactions one after the other."""
+
+    async def run(self, work: Callable[[HotTx], Coroutine[Any, Any, T]]) -> T: ...
+
+    async def until(self, done: Callable[[], Awaitable[bool]]) -> None:
+        """Asks `done` again and again until it returns True."""
+
+
+class _Awaited:
+    """Awaits its transactions, in the event loop."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def run(self, work: Callable[[HotTx], Coroutine[Any, Any, T]]) -> T:
+        async with self._db.hot() as tx:
+            return await work(tx)
+
+    async def until(self, done: Callable[[], Awaitable[bool]]) -> None:
+        await until(done, look_s=AGAIN_S)
+
+
+class _Ordinary:
+    """Does ordinary transactions, in a thread or in a command, and never waits for an event
+    loop.
+    """
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def run(self, work: Callable[[HotTx], Coroutine[Any, Any, T]]) -> T:
+        return self._db.transact(lambda tx: run_in(tx, work))
+
+    async def until(self, done: Callable[[], Awaitable[bool]]) -> None:
+        while not await done():
+            time.sleep(AGAIN_S)
+
+
 async def wait_for_accepting(db: Database, account_ids: Iterable[str]) -> None:
     """Waits for all who may be accepting texts of these accounts (raw ids) without having seen the
     opt-outs that are committed now.
     """
-    beside = _StillAccepting()
-
-    async def are_done() -> bool:
-        async with db.hot() as tx:
-            return beside.are_done(await _accepting(tx))
-
-    await until(are_done, look_s=AGAIN_S)
-    async with db.hot() as tx:
-        await lock_wallets(tx, sorted(set(account_ids)))
+    await _wait(_Awaited(db), account_ids)
 
 
 async def cancel_accepted_meanwhile(
@@ -79,26 +111,33 @@ async def cancel_accepted_meanwhile(
     """Cancels what was accepted so of these texts, whose opt-outs are committed and were made from
     `since_ms` on.
     """
-    texts = sorted(unwanted)
-    await wait_for_accepting(db, [each.account_id for each in texts])
-    for _ in range(CANCELED_MAX):
-        async with db.hot() as tx:
-            is_done = await cancel_those_since(tx, texts, since_ms)
-        if is_done:
-            break
+    await _cancel(_Awaited(db), unwanted, since_ms)
 
 
 def cancel_accepted_beside(db: Database, unwanted: UnwantedTexts, since_ms: int) -> None:
     """Does what `cancel_accepted_meanwhile` does, in ordinary transactions."""
-    beside = _StillAccepting()
-    while not beside.are_done(db.transact(lambda tx: run_in(tx, _accepting))):
-        time.sleep(AGAIN_S)
-    db.transact(lambda tx: run_in(tx, lambda hot: lock_wallets(hot, [unwanted.account_id])))
+    run_without_loop(_cancel(_Ordinary(db), [unwanted], since_ms))
+
+
+async def _cancel(
+    transactions: _Transactions, unwanted: Iterable[UnwantedTexts], since_ms: int
+) -> None:
+    texts = sorted(unwanted)
+    await _wait(transactions, [each.account_id for each in texts])
     for _ in range(CANCELED_MAX):
-        if db.transact(
-            lambda tx: run_in(tx, lambda hot: cancel_those_since(hot, [unwanted], since_ms))
-        ):
+        if await transactions.run(lambda tx: cancel_those_since(tx, texts, since_ms)):
             break
+
+
+async def _wait(transactions: _Transactions, account_ids: Iterable[str]) -> None:
+    beside = _StillAccepting()
+
+    async def are_done() -> bool:
+        return beside.are_done(await transactions.run(_accepting))
+
+    await transactions.until(are_done)
+    in_order = sorted(set(account_ids))
+    await transactions.run(lambda tx: lock_wallets(tx, in_order))
 
 
 async def _accepting(tx: HotTx) -> set[_Accepting]:

@@ -26,22 +26,13 @@ from heliograph.messages.queue.rank import FAIR_SPACING_US
 from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
 from heliograph.messages.states import MESSAGE, QUEUED
 from heliograph.messages.sweeps.sweep import fail_taken
-from heliograph.opt_outs import of_phone
+from heliograph.opt_outs.due_notes import OptedOutPhone
+from heliograph.opt_outs.tables import of_phone
 
 # of what is queued: what is older has failed, or is about to, for its validity is over
 _SPAN_MS: Final = VALIDITY_S[1] * 1_000
 # for a run of which somebody takes some each time: three turns in a row
 LOOKS_MAX: Final = 3
-
-
-class OptedOutPhone(Row, frozen=True):
-    """Identifies a phone, as E.164 digits in a number, to which an account (raw id) sends in a
-    mode.
-    """
-
-    account_id: Id
-    sandbox: Bool
-    phone: BigInt
 
 
 class UnwantedTexts(Row, frozen=True):

@@ -9,7 +9,8 @@ from heliograph import users
 from heliograph.portal.page_request import PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.sign_in.finish_sign_in import finish_sign_in
-from heliograph.users import Guesser, NotSignedIn, TooManyCodes, WrongCode
+from heliograph.users import NotSignedIn, WrongCode, password_tries
+from heliograph.users.password_tries import Guesser, TooManyCodes
 
 
 def ask(asking: PageRequest) -> Response:
@@ -65,7 +66,7 @@ def _finish(asking: PageRequest, code: str) -> tuple[str, str]:
         user = users.user_waiting_for_code(tx, asking.waiting, now_ms=now_ms)
         guesser = Guesser(user.email, asking.address, asking.browser)
         if not users.two_step.is_recovery_code(code):
-            users.count_code(tx, guesser, now_ms=now_ms)
+            password_tries.count_code(tx, guesser, now_ms=now_ms)
     with asking.db.write() as tx:
         session = users.finish(
             tx,
@@ -76,5 +77,5 @@ def _finish(asking: PageRequest, code: str) -> tuple[str, str]:
             now_ms=now_ms,
         )
         users.end(tx, asking.session)
-        users.forget_codes(tx, guesser, now_ms=now_ms)
-        return session, users.know_browser(tx, user.id, asking.browser, now_ms=now_ms)
+        password_tries.forget_codes(tx, guesser, now_ms=now_ms)
+        return session, password_tries.know_browser(tx, user.id, asking.browser, now_ms=now_ms)

@@ -17,7 +17,8 @@ from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.portal import languages
 from heliograph.portal.languages import _, marked
-from heliograph.users import DueMail
+from heliograph.users import mails
+from heliograph.users.mails import DueMail
 from heliograph.users.sign_ups import DueSignUp
 
 SIGN_IN: Final = "/portal/sign-in/"
@@ -117,18 +118,18 @@ class Mailer:
         one to look at.
         """
         with self._db.read() as tx:
-            if not users.any_link_request(tx):
+            if not mails.any_link_request(tx):
                 return False
         with self._db.write() as tx:
-            return users.judge_link_request(tx, now_ms=clock.now_ms())
+            return mails.judge_link_request(tx, now_ms=clock.now_ms())
 
     def _taken(self) -> TakenMail | None:
         now_ms = clock.now_ms()
         with self._db.read() as tx:
-            if not users.any_mail_due(tx, now_ms=now_ms):
+            if not mails.any_mail_due(tx, now_ms=now_ms):
                 return None
         with self._db.write() as tx:
-            due = users.take_due(tx, now_ms=now_ms)
+            due = mails.take_due(tx, now_ms=now_ms)
             if due is None:
                 return None
             inviting = due.account_id and accounts.by_id(tx, due.account_id).name
@@ -136,7 +137,7 @@ class Mailer:
 
     def _sent(self, mail: DueMail) -> None:
         with self._db.write() as tx:
-            users.sent(tx, mail)
+            mails.sent(tx, mail)
 
     def _message(self, mail: TakenMail) -> EmailMessage:
         languages.use_language(languages.known_language(mail.due.language) or languages.USUAL)

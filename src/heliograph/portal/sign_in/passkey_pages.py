@@ -15,7 +15,7 @@ from heliograph.portal.rendering import HEADERS, DoneNotice, redirect
 from heliograph.portal.sign_in import code_page, sign_in_pages, user_page
 from heliograph.portal.sign_in.finish_sign_in import finish_sign_in
 from heliograph.portal.visit import OwnVisit
-from heliograph.users import passkeys
+from heliograph.users import passkeys, password_tries
 from heliograph.users.passkeys import Asker, PasskeyRefused
 
 PATH: Final = f"{user_page.PATH}/passkeys"
@@ -53,7 +53,7 @@ def sign_in(asking: PageRequest) -> Response:
                 now_ms=asking.now_ms,
             )
             users.end(tx, asking.session)
-            browser = users.know_browser(tx, user_id, asking.browser, now_ms=asking.now_ms)
+            browser = password_tries.know_browser(tx, user_id, asking.browser, now_ms=asking.now_ms)
     except PasskeyRefused as refused:
         if is_second:
             return code_page.form(asking, refused.status, back, passkey_why=str(refused))

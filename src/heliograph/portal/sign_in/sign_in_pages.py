@@ -23,7 +23,8 @@ from heliograph.portal.page_request import (
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.sign_in.finish_sign_in import continue_sign_in, finish_sign_in
 from heliograph.portal.visit import NotFresh, WeakSession, home_of
-from heliograph.users import Guesser, NotSignedIn, SignIn, SignInFirst, TooManyTries
+from heliograph.users import NotSignedIn, SignIn, SignInFirst, mails, password_tries
+from heliograph.users.password_tries import Guesser, TooManyTries
 
 
 class WrongPassword(Unauthorized):
@@ -91,8 +92,8 @@ def mail_link(asking: PageRequest) -> Response:
     if not asking.service.sends_mail:
         raise NotFound("This service sends no mail.")
     with asking.db.write() as tx:
-        users.count_mail(tx, guesser, now_ms=asking.now_ms)
-        users.mail_link(tx, email, now_ms=asking.now_ms, language=languages.language())
+        password_tries.count_mail(tx, guesser, now_ms=asking.now_ms)
+        mails.mail_link(tx, email, now_ms=asking.now_ms, language=languages.language())
     response = page("link_mailed.html", asking)
     back = path_of_page(asking.sent.form.get("back", ""))
     set_cookie(response, BACK_COOKIE, back, kept_s=users.LINK_MS // 1_000)
@@ -187,18 +188,18 @@ def _begin(asking: PageRequest, guesser: Guesser, password: str) -> tuple[SignIn
     """
     now_ms = asking.now_ms
     with asking.db.write() as tx:
-        users.count_try(tx, guesser, now_ms=now_ms)
+        password_tries.count_try(tx, guesser, now_ms=now_ms)
         stored = users.stored_password(tx, guesser.email)
     is_right = users.is_right(password, stored)  # in no transaction: it takes a while
     if stored is None or not is_right:
         raise WrongPassword()
     with asking.db.write() as tx:
         begun = users.begin_with_password(tx, stored, seen_by=asking.seen_by, now_ms=now_ms)
-        users.forget_tries(tx, guesser, now_ms=now_ms)
+        password_tries.forget_tries(tx, guesser, now_ms=now_ms)
         if begun.waits:
             return begun, None
         users.end(tx, asking.session)
-        return begun, users.know_browser(tx, stored.user_id, asking.browser, now_ms=now_ms)
+        return begun, password_tries.know_browser(tx, stored.user_id, asking.browser, now_ms=now_ms)
 
 
 def form(

@@ -19,7 +19,8 @@ from heliograph.portal.rendering import page
 from heliograph.portal.sign_in.finish_sign_in import continue_sign_in
 from heliograph.portal.visit import home_of
 from heliograph.text import country_codes
-from heliograph.users import Guesser, NotSignedIn, Role, SignIn
+from heliograph.users import NotSignedIn, Role, SignIn, password_tries
+from heliograph.users.password_tries import Guesser
 from heliograph.users.sign_ups import SignUp
 
 PATH: Final = "/portal/sign-up"
@@ -51,7 +52,7 @@ def ask(asking: PageRequest) -> Response:
         wanted = _read(body_of(asking))
         guesser = Guesser(wanted.email, asking.address, asking.browser)
         with asking.db.write() as tx:
-            users.count_sign_up(tx, guesser, now_ms=asking.now_ms)
+            password_tries.count_sign_up(tx, guesser, now_ms=asking.now_ms)
             users.sign_ups.ask(tx, wanted, now_ms=asking.now_ms, language=languages.language())
     except InvalidRequest as refused:
         return form(asking, refused.fields, refused.status)

@@ -13,6 +13,7 @@ from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.sign_in.browser_names import browser_named
 from heliograph.portal.sign_in.finish_sign_in import BROWSER_KEPT_S
 from heliograph.portal.visit import OwnVisit, own_visit_of
+from heliograph.users import password_tries
 
 PATH = "/portal/you"
 
@@ -57,8 +58,8 @@ def set_password(asking: PageRequest) -> Response:
         own_visit_of(tx, asking)
         users.store_password(tx, user.id, argon2, now_ms=asking.now_ms)
         users.end_others(tx, visit.session)
-        users.forget_browsers(tx, user.id)
-        browser = users.know_browser(tx, user.id, asking.browser, now_ms=asking.now_ms)
+        password_tries.forget_browsers(tx, user.id)
+        browser = password_tries.know_browser(tx, user.id, asking.browser, now_ms=asking.now_ms)
     response = redirect(PATH, DoneNotice.SAVED)
     set_cookie(response, BROWSER_COOKIE, browser, kept_s=BROWSER_KEPT_S)
     return response

@@ -18,13 +18,8 @@ from heliograph.portal.span_fields import as_asked, as_typed
 from heliograph.portal.visit import Visit
 from heliograph.portal.wallet_pages.levels_plot import plot
 from heliograph.users import Right
-from heliograph.wallet import (
-    ENTRY_TYPES,
-    REFERENCE_MAX,
-    TRANSACTIONS_LIMIT_MAX,
-    Entry,
-    ledger_file,
-)
+from heliograph.wallet import ENTRY_TYPES, REFERENCE_MAX, TRANSACTIONS_LIMIT_MAX, Entry
+from heliograph.wallet.files import ledger_file
 
 FIELDS: Final = ("type", "reference", "since", "until")
 

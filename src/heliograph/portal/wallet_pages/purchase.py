@@ -16,7 +16,8 @@ from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
 from heliograph.requests import Answer
 from heliograph.users import Right
-from heliograph.wallet import CreditsOffer, Price
+from heliograph.wallet import prices
+from heliograph.wallet.prices import CreditsOffer, Price
 
 REFERENCE_PREFIX: Final = "portal-"  # so that the ledger tells where it was bought
 PATH: Final = "POST /portal/money/buy"  # of keys: those of programs have other paths
@@ -66,7 +67,7 @@ def buy(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
     def effect(tx: Connection) -> Answer:
         try:
-            bought = wallet.buy_credits(
+            bought = prices.buy_credits(
                 tx,
                 visit.account.id,
                 credits,
@@ -89,7 +90,7 @@ def _quote(tx: Connection, visit: Visit, typed: Mapping[str, str]) -> CreditsOff
     given = {"credits": typed["credits"].strip()} if typed["credits"].strip() else {}
     credits = wallet.read_purchase(with_numbers(given, "credits"))
     try:
-        return wallet.quote(tx, visit.account.id, credits)
+        return prices.quote(tx, visit.account.id, credits)
     except InsufficientCredits as short:
         raise _too_dear(short) from short
 
@@ -102,6 +103,6 @@ def _too_dear(short: InsufficientCredits) -> InvalidRequest:
 def _price(tx: Connection, currency: str) -> Price | None:
     """Returns what credits cost in a currency, or None if they are not sold for it."""
     try:
-        return wallet.price_in(tx, currency)
+        return prices.price_in(tx, currency)
     except InvalidRequest:
         return None

@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base.clock import DAY_MS, date_in_utc, rfc3339
 from heliograph.base.paging import PageWanted, Span
 from heliograph.wallet.account_ledger import history
-from heliograph.wallet.statement import MonthStatement, sums_of
+from heliograph.wallet.files.statement import MonthStatement, sums_of
 
 ENTRIES_LISTED_MAX: Final = 1_000  # some 25 pages, which are made in 0.2 s
 

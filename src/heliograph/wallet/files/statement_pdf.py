@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from heliograph.base.clock import rfc3339
+from heliograph.wallet.files.statement import EntrySums, MonthStatement
 from heliograph.wallet.files.statement_lines import StatementLine, StatementLines
 from heliograph.wallet.money import exponent
-from heliograph.wallet.statement import EntrySums, MonthStatement
 
 if TYPE_CHECKING:
     from reportlab.pdfgen.canvas import Canvas

@@ -2,9 +2,9 @@
 
 import pytest
 
-from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
+from heliograph.users import mails
 from tests.support.portal.visitor import EMAIL, Visitor
 
 
@@ -77,8 +77,8 @@ def test_a_mail_is_in_the_language_of_its_receiver(
     visitor.get("/portal/you")
     assert visitor.post("/portal/you/language", {"language": "fr"}).status_code == 303
     with db.write() as tx:
-        users.mail_link(tx, EMAIL, now_ms=clock.now_ms(), language="en")
-        assert users.judge_link_request(tx, now_ms=clock.now_ms())
-        mail = users.take_due(tx, now_ms=clock.now_ms())
+        mails.mail_link(tx, EMAIL, now_ms=clock.now_ms(), language="en")
+        assert mails.judge_link_request(tx, now_ms=clock.now_ms())
+        mail = mails.take_due(tx, now_ms=clock.now_ms())
     assert mail is not None
     assert mail.language == "fr"

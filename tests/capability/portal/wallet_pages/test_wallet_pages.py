@@ -12,7 +12,7 @@ from heliograph import wallet
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.users import Role
-from heliograph.wallet import Figures
+from heliograph.wallet import Figures, prices
 from heliograph.wallet.wallet import Wallet
 from tests.support.factories import grant, open_account
 from tests.support.portal.visitor import EMAIL, Visitor
@@ -24,7 +24,7 @@ Held = Callable[[], Wallet]
 def held(db: Database, amina: str) -> Held:
     """Reads amina's wallet, which begins with 30.00 GHS; 100 credits are sold for 2.50 GHS."""
     with db.write() as tx:
-        wallet.set_price(tx, "GHS", "2.50", 100)
+        prices.set_price(tx, "GHS", "2.50", 100)
         wallet.topup(tx, amina, "30.00", "paid", now_ms=clock.now_ms())
 
     def read() -> Wallet:
@@ -83,7 +83,7 @@ def test_a_price_that_has_changed_meanwhile_buys_nothing(
 ) -> None:
     form = offered(visitor, home, "100")
     with db.write() as tx:
-        wallet.set_price(tx, "GHS", "2.60", 100)
+        prices.set_price(tx, "GHS", "2.60", 100)
     page = visitor.post(f"{home}/money/buy", form)
     assert page.status_code == 400
     assert "now cost 2.60 GHS" in page.text
@@ -195,7 +195,7 @@ def test_a_ledger_is_a_file_of_what_its_list_selects(
     home: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("heliograph.wallet.ledger_file.PAGE", 3)
+    monkeypatch.setattr("heliograph.wallet.files.ledger_file.PAGE", 3)
     chidi = open_account(db, "chidi")
     grant(db, chidi, 5)
     for number in range(10):

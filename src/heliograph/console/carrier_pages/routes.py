@@ -131,4 +131,4 @@ def _answer(tx: Connection, asking: PageRequest, asked: dict[str, str]) -> list[
         except NotFound as error:
             raise refused("account", f"names none: {error}") from error
     found = which_way(tx, phone, account and account.id, now_ms=asking.now_ms)
-    return way_in_words(phone, account, found, carriers.all_carriers(tx))
+    return way_in_words(phone, account, found, carriers.served_carriers(tx))

@@ -75,8 +75,7 @@ def read_sheet(octets: bytes, account_of: AccountOf) -> ReadSheet:
     except InvalidRequest as wrong:
         if wrong.fields:
             raise
-        why = str(wrong).removesuffix(".")
-        raise refused("file", f"cannot be read. {why}") from wrong
+        raise refused("file", f"cannot be read. {wrong}") from wrong
 
 
 def read_credits(text: str) -> int | None:

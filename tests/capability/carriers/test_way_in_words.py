@@ -1,5 +1,5 @@
-"""The answer to which way a text would go says when nothing is handed over to the carrier that it
-names, and what happens then.
+"""Where nothing is handed over to the carrier that a text would go to, the answer says so, and what
+happens then.
 """
 
 import pytest

@@ -32,6 +32,9 @@ _SINGLE: Final[list[tuple[str, dict[str, Any], str]]] = [
     ("/contacts", {"emial": "a@b.c"}, "email"),
     ("/contacts", {"country": "KE"}, "countryCode"),
     ("/sender-ids", {"purposes": "x"}, "purpose"),
+    ("/opt-outs", {"scope": "sender"}, "sender"),
+    ("/opt-outs", {"sender_id": "AMINA"}, "sender"),
+    ("/keywords", {"customer": "cus_1"}, "customer_id"),
     ("/sitebuilder/connect", {"sitename": "x"}, "site_name"),
 ]
 OF_A_SEND: Final = {

@@ -84,7 +84,7 @@ def test_each_bad_row_says_what_is_wrong_and_the_others_are_read() -> None:
     whys = " | ".join(bad.why for bad in read.bad)
     for said in (
         "destination must be the first 1 to 15 digits",
-        "credits must be a whole number, or none; not '2.5'",
+        "credits must be a whole number from 0 to 100000, or none; not '2.5'",
         "has the formula '=1+1'",
         "has GH again",
         "credits must be from 0 to 100000",
@@ -92,6 +92,21 @@ def test_each_bad_row_says_what_is_wrong_and_the_others_are_read() -> None:
         "There are two.",
     ):
         assert said in whys
+
+
+def test_a_bad_row_names_the_column_as_the_sheet_calls_it() -> None:
+    read = read_sheet(b"country,prefix,credits\r\nGhana,,1\r\nGH,23x,1\r\n", account_of)
+    allowed = "must be the first 1 to 15 digits of numbers, a country such as GH, or default; not"
+    assert read.bad == [
+        BadRow(2, f"country {allowed} 'Ghana'"),
+        BadRow(3, f"prefix {allowed} '23x'"),
+    ]
+
+
+def test_why_a_file_is_not_read_is_one_sentence() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        read_sheet("prefix,credits\r\n".encode("utf-16"), account_of)
+    assert str(refused.value) == "file cannot be read. The file is UTF-16; save it as UTF-8."
 
 
 def test_a_number_whose_comma_ends_its_cell_is_refused_and_not_cut() -> None:

@@ -66,5 +66,8 @@ def cut(text: str, most: int) -> str:
 
 
 def refused(field: str, message: str) -> InvalidRequest:
-    """Returns the error for one bad value. `message` goes on after the field's name."""
-    return InvalidRequest(f"{field} {message}.", fields=[FieldError(field, message)])
+    """Returns the error for one bad value. `message` goes on after the field's name. If it ends
+    with the sentence of another error, its full stop is there already.
+    """
+    told = message.removesuffix(".")
+    return InvalidRequest(f"{field} {told}.", fields=[FieldError(field, message)])

@@ -110,6 +110,11 @@ TEXT: Final = _costly("the text cannot be chosen here", "text content msg", "mes
 SENDER: Final = _costly(
     "the sender cannot be chosen here", "senderid sendername source originator", "sender"
 )
+OPT_OUT_SCOPE: Final = _costly(
+    "an opt-out is of all texts of the account, or of those of one sender",
+    "scope from number senderid sendername senders source originator shortcode",
+    "sender",
+)
 FIGURES: Final = _costly(
     "credits and money cannot be set here",
     "credit credits smscredits amount balance wallet walletbalance topup money",

@@ -37,6 +37,7 @@ from heliograph.carriers.manage import (
     trial_connection,
 )
 from heliograph.carriers.rates import (
+    CREDITS_PER_SEGMENT_MAX,
     Rate,
     Rates,
     change_rates,
@@ -73,6 +74,7 @@ from heliograph.carriers.weights import Sharing
 
 __all__ = [
     "BINARY",
+    "CREDITS_PER_SEGMENT_MAX",
     "GENERAL",
     "LATIN_1",
     "SEALED",

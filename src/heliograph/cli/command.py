@@ -274,6 +274,8 @@ _OPTION_OF: Final = {
     "low_balance_credits": "low_balance",
     "tags": "tag",
     "validity_s": "validity",
+    "hold_s": "hold",
+    "credits": "below",
 }
 
 

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from heliograph.base.forms import Form
-from heliograph.base.unknown_fields import COUNTRY, PAYER
+from heliograph.base.unknown_fields import COUNTRY, OPT_OUT_SCOPE, PAYER
 from heliograph.keys import CUSTOMER_ID_MAX
 from heliograph.opt_outs.suppression import WHOLE_ACCOUNT, OptOutScope, scope_of_sender
 from heliograph.opt_outs.tables import SUPPRESSED_SENDER_MAX
@@ -23,7 +23,7 @@ def read_opt_out(body: dict[str, Any], home: str) -> OptOutRequest:
     """Reads a body of POST /opt-outs. `home` is the country in which a phone with a leading 0 is
     read when no country is given. Raises InvalidRequest for all bad fields together.
     """
-    form = Form(body, costly=(COUNTRY, PAYER))
+    form = Form(body, costly=(COUNTRY, PAYER, OPT_OUT_SCOPE))
     country_code = form.value("country_code", "countryCode", read=read_country)
     phone = form.value(
         "phone", read=lambda value: read_phone(value, country_code, home), required=True

@@ -87,7 +87,7 @@ class Download(StreamingResponse):
         super().__init__(
             (),
             headers={**HEADERS, "content-disposition": f'attachment; filename="{name}"'},
-            media_type="text/csv",
+            media_type="text/csv" if name.endswith(".csv") else "text/plain",
         )
         self.pieces = pieces
 

@@ -19,7 +19,7 @@ from heliograph.base.csv.reader import CsvReader, text_of
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
-from heliograph.carriers import GENERAL, Rate, checked_rate
+from heliograph.carriers import CREDITS_PER_SEGMENT_MAX, GENERAL, Rate, checked_rate
 
 FILE_OCTETS_MAX: Final = 1_048_576  # a row has some 20
 ROWS_MAX: Final = 5_000  # set in one transaction of less than a second
@@ -86,7 +86,11 @@ def read_credits(text: str) -> int | None:
     if text.lower() == NONE:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= _CREDITS_DIGITS_MAX):
-        raise refused("credits", f"must be a whole number, or none; not {shown(text)}")
+        raise refused(
+            "credits",
+            f"must be a whole number from 0 to {CREDITS_PER_SEGMENT_MAX}, or none; not"
+            f" {shown(text)}",
+        )
     return int(text)
 
 
@@ -130,9 +134,11 @@ class _BadCell(Exception):
 
 
 class _CellPlaces(NamedTuple):
-    """Says in which columns the values stand."""
+    """Says in which columns the values stand. `destinations` has the columns that may say where a
+    rate holds, by their names.
+    """
 
-    destinations: tuple[int, ...]
+    destinations: dict[str, int]
     credits: int
     account: int | None
     named: int  # how many columns the first line has
@@ -153,7 +159,7 @@ class _CellPlaces(NamedTuple):
             )
         account = found[ACCOUNT_COLUMNS]
         return cls(
-            found[DESTINATION_COLUMNS],
+            {columns.known[place]: place for place in found[DESTINATION_COLUMNS]},
             found[CREDITS_COLUMNS][0],
             account[0] if account else None,
             len(columns.names),
@@ -170,9 +176,10 @@ def _rate(
     def cell(place: int) -> str:
         return row.cells[place] if place < len(row.cells) else ""
 
-    destination = next((cell(place) for place in places.destinations if cell(place)), "")
-    if not destination:
+    column = next((name for name, place in places.destinations.items() if cell(place)), None)
+    if column is None:
         raise _BadCell("has no prefix or country")
+    destination = cell(places.destinations[column])
     for text in row.cells:
         if text.startswith("="):
             raise _BadCell(f"has the formula {shown(text)}; save the file with values")
@@ -192,8 +199,11 @@ def _rate(
     except NotFound as wrong:
         raise _BadCell(f"account names none: {wrong}") from wrong
     except InvalidRequest as wrong:
-        said = wrong.fields[0] if wrong.fields else None
-        raise _BadCell(f"{said.field} {said.message}" if said else str(wrong)) from wrong
+        if not wrong.fields:
+            raise _BadCell(str(wrong)) from wrong
+        said = wrong.fields[0]
+        named = column if said.field == "destination" else said.field
+        raise _BadCell(f"{named} {said.message}") from wrong
 
 
 def _rows_of_csv(octets: bytes) -> Iterator[_FileRow]:

@@ -46,7 +46,7 @@ def test_a_sheet_with_a_loss_or_a_wrong_row_sets_nothing(run: Run, tmp_path: Pat
     ]
     file.write_text("prefix,credits\n233,2\nGhana,3\n234,x\n")
     wrong = run("rate", "import", file).err
-    assert "line 3: destination must be" in wrong
+    assert "line 3: prefix must be" in wrong
     assert "line 4: credits must be" in wrong
     assert [rate["credits"] for rate in run("rate", "list", "--json").json] == [1]
 

@@ -144,6 +144,8 @@ def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(
     assert "The general rate for GH is 2 credits" in general
     own = visitor.get("/console/routes?to=233201234567&account=amina").text
     assert "amina&#39;s own rate for 233 is 3 credits" in own
+    at_home = visitor.get("/console/routes?to=0201234567&account=amina").text
+    assert "A text to 233201234567 would go to simulator" in at_home, "as by the command"
     wrong = visitor.get("/console/routes?to=12&account=amina")
     assert wrong.status_code == 400
     assert "must be a phone number" in wrong.text

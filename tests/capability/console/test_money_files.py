@@ -56,6 +56,7 @@ def test_the_ledger_is_saved_of_all_accounts_or_of_one(
     assert len(one.text.splitlines()) == 2
     books = visitor.get(f"{path}/export?account=&month=&format=beancount")
     assert books.headers["content-disposition"] == 'attachment; filename="ledger.beancount"'
+    assert books.headers["content-type"] == "text/plain; charset=utf-8"
     assert books.text.count(" balance ") == 2
     for query, wrong in (
         ("account=nobody&month=&format=csv", "names none"),

@@ -153,7 +153,9 @@ def test_a_file_with_wrong_rows_is_refused_with_each_of_them(
     refused = visitor.post(SHEETS, {}, files={"file": ("rates.csv", file)})
     assert refused.status_code == 400
     assert "Nothing was stored: 3 rows of the file are wrong" in refused.text
-    assert "credits must be a whole number, or none; not &#39;x&#39;" in refused.text
+    assert (
+        "credits must be a whole number from 0 to 100000, or none; not &#39;x&#39;" in refused.text
+    )
     empty = visitor.post(SHEETS, {}, files={"file": ("rates.csv", b"")})
     assert "is required, and must not be empty" in empty.text
     assert "No sheet was uploaded yet" in visitor.get(SHEETS).text

@@ -47,9 +47,10 @@ def command(run: CommandRun, phone: str, acc: str, country: str | None, yes: boo
     belongs to has asked for it.
 
     Messages and what they cost stay, but without the number, and without their text if they went
-    only to this number or contain it. Its contact, its one-time passwords and what shops reported
-    about it are deleted. From other texts the number is cut out. The ledger does not change. The
-    command works beside a running server, and can be run again.
+    only to this number or contain it. Texts that came from it stay without number and text. Its
+    contact, its one-time passwords and what shops reported about it are deleted. From other texts
+    the number is cut out. That it has opted out is kept, so that it stays so. The ledger does not
+    change. The command works beside a running server, and can be run again.
 
     It is refused while something is still to be sent to the number, while a campaign that has not
     ended contains it in a text, or while a campaign is being launched. Then the exit status is 1,

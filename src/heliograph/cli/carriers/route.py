@@ -95,7 +95,7 @@ def which(run: CommandRun, number: str, account: str | None) -> None:
     """
     from heliograph import accounts
     from heliograph.base import clock
-    from heliograph.carriers import all_carriers
+    from heliograph.carriers import served_carriers
     from heliograph.messages.accept import route_in_words, which_way
     from heliograph.text import parse_phone
 
@@ -109,8 +109,8 @@ def which(run: CommandRun, number: str, account: str | None) -> None:
                 param_hint="NUMBER",
             )
         way = which_way(tx, phone, found and found.id, now_ms=clock.now_ms())
-        names = _names(all_carriers(tx))
-        told = route_in_words(phone, found, way, all_carriers(tx))
+        carriers = served_carriers(tx)
+        told = route_in_words(phone, found, way, carriers)
     if not run.as_json:
         click.echo("\n".join(told))
         return
@@ -120,7 +120,7 @@ def which(run: CommandRun, number: str, account: str | None) -> None:
         {
             "to": phone.digits,
             "country": phone.country_code,
-            "carrier": None if refusal else names[way.carrier_id],
+            "carrier": None if refusal else _names(carriers)[way.carrier_id],
             "credits": None if refusal else plan.rate,
             "refusal": refusal,
             "prefix": None if way.route is None else way.route.prefix,

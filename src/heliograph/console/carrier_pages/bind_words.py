@@ -52,4 +52,8 @@ def _plain(detail: str) -> str:
     """Returns why a connection failed, without what only programs read."""
     if "Connect call failed" in detail or "Connection refused" in detail:
         return "nothing listens there, or a firewall refuses us"
+    if detail.startswith("framing lost"):
+        return "what answers there does not speak SMPP, or speaks it over TLS only"
+    if "WRONG_VERSION_NUMBER" in detail:  # OpenSSL's word for octets that are no TLS record
+        return "what answers there does not speak TLS"
     return _NUMBER.sub("", detail.removeprefix("cannot connect: ")).rstrip(".")

@@ -120,15 +120,15 @@ def _change_route(
 
 
 def _answer(tx: Connection, asking: PageRequest, asked: dict[str, str]) -> list[str]:
-    to = asked["to"][:ASKED_MAX]
-    phone = parse_phone(to)
-    if phone is None:
-        raise refused("to", f"must be a phone number in international digits, not {shown(to)}")
     account = None
     if asked.get("account"):
         try:
             account = accounts.find(tx, asked["account"].strip())
         except NotFound as error:
             raise refused("account", f"names none: {error}") from error
+    to = asked["to"][:ASKED_MAX]
+    phone = parse_phone(to, None, account and account.country_code)
+    if phone is None:
+        raise refused("to", f"must be a phone number in international digits, not {shown(to)}")
     found = which_way(tx, phone, account and account.id, now_ms=asking.now_ms)
-    return route_in_words(phone, account, found, carriers.all_carriers(tx))
+    return route_in_words(phone, account, found, carriers.served_carriers(tx))

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from heliograph.base.forms import Form, as_text, keeping, shown
 from heliograph.base.short_texts import one_line
+from heliograph.base.unknown_fields import PAYER
 from heliograph.inbound.keywords.built_in import BUILT_IN, KeywordAction, KeywordLanguage
 from heliograph.inbound.keywords.fold import fold
 from heliograph.inbound.keywords.match import WORDS_MAX
@@ -32,7 +33,7 @@ class KeywordRequest(NamedTuple):
 
 def read_keyword(body: dict[str, Any]) -> KeywordRequest:
     """Raises InvalidRequest for all bad fields together."""
-    form = Form(body)
+    form = Form(body, costly=(PAYER,))
     keyword = form.value("keyword", read=keeping(_keyword), required=True)
     number = form.text("number", most=NUMBER_MAX)
     action = form.value("action", read=lambda value: _one_of(KeywordAction, value))

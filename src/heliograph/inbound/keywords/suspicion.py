@@ -16,13 +16,15 @@ _SHORT_MAX: Final = 3
 _WORDS: Final = frozenset(
     tokens(
         """
-        stop stopping stopall unsubscribe unsubscribed optout revoke spam spamming harassment
-        arrêt arrêter arrêtez désabonner désabonnez désinscrire désinscrivez désinscription
+        stop stopping stopall unsubscribe unsubscribed unsuscribe unsub optout revoke cease
+        spam spamming harassment
+        arrêt arrêter arrêtez cessez stoppez désabonner désabonnez désinscrire désinscrivez
+        désinscription
         parar parem descadastrar descadastre
         توقف توقفوا أوقف أوقفوا إيقاف ستوب كفى
         acha acheni sitisha komesha jiondoe usinitumie msinitumie niache niacheni sitaki niondoe
         tsaya daina dakata
-        gyae monnyae menpɛ
+        gyae monnyae munnyae menpɛ
         """
     )
 )
@@ -42,7 +44,22 @@ _PHRASES: Final = frozenset(
         ),
         *_joined("remove,delete,take", "me,my number,this number,my phone"),
         *_joined("leave me,leave us,let me", "alone,be"),
-        *("opt out", "opt me", "not interested", "off your list", "off this list", "fed up"),
+        *_joined(
+            "cancel,end",
+            "my subscription,the subscription,this subscription,this service,these texts,"
+            "the texts,your texts,these messages,the messages,your messages",
+        ),
+        *_joined("off,off of,out of", "your list,this list,the list"),
+        *(
+            "opt out",
+            "opt me",
+            "not interested",
+            "my name off",
+            "from your list",
+            "not sign up",
+            "didn't sign up",
+        ),
+        *("fed up", "enough with", "go away"),
         *_joined(
             "ne m'envoyez,ne m'envoie,ne m'écrivez,ne me contactez,ne me dérangez,n'envoyez,"
             "ne veux,ne souhaite",
@@ -51,9 +68,21 @@ _PHRASES: Final = frozenset(
         *_joined("plus de,aucun,pas de", "sms,message,messages,pub,texto,textos"),
         *_joined("laissez,laisse,fichez,foutez", "moi tranquille,moi la paix,moi en paix"),
         *_joined("retirez,enlevez,supprimez,effacez", "moi,mon numéro"),
-        *("plus recevoir", "désabonnez-moi"),
-        *_joined("não,nao", "me envie,me enviem,envie,enviem,me mande,mandem,me contacte,quero"),
-        *("em paz", "me remova", "me retire", "não mais", "chega de", "sem mensagens"),
+        *("plus recevoir", "plus m'envoyer", "plus m'écrire", "plus me contacter"),
+        *_joined("cesser de,arrête de", "m'envoyer,m'écrire,me contacter"),
+        *_joined("me", "retirer,supprimer,enlever"),
+        *_joined("résilier,résiliez,annuler,annulez", "mon abonnement,l'abonnement"),
+        "désabonnez-moi",
+        *_joined(
+            "não",
+            "me envie,me enviem,envie,enviem,enviar,me mande,me mandem,mande,mandem,mandar,"
+            "me contacte,me contactem,quero",
+        ),
+        *_joined("pare de,para de", "me,mandar,enviar,escrever,ligar"),
+        *_joined("cancelar,cancele,cancelem", "minha inscrição,a minha inscrição,a inscrição"),
+        *_joined("cancelar,cancele,cancelem", "meu número,o meu número,estas mensagens"),
+        *_joined("sair", "da lista,desta lista,dessa lista"),
+        *("em paz", "me remova", "me retire", "me tire", "não mais", "chega de", "sem mensagens"),
         *_joined("remova,retire,apague,tire", "meu número,o meu número,me"),
         *_joined("لا", "ترسل,ترسلوا,ترسلي,تراسلني,تراسلوني,أريد,اريد,تتصل,تتصلوا"),
         *_joined("احذف,احذفوا,أزل,أزيلوا,امسح", "رقمي,الرقم,اسمي"),
@@ -62,7 +91,15 @@ _PHRASES: Final = frozenset(
         *("sitaki ujumbe", "sitaki meseji", "usitume tena", "msitume tena"),
         *_joined("kar,kada", "ku turo,ka turo,ku aiko,ka aiko,ku sake,ka sake,ku kira"),
         *("ba na so", "bana so", "ba na son", "bana son", "ku bar ni", "ku cire", "a cire"),
-        *("me mpɛ", "yi me fi", "yi me firi", "mma monsoma", "mommfrɛ me", "nsoma me"),
+        *(
+            "me mpɛ",
+            "yi me fi",
+            "yi me firi",
+            "monyi me fi",
+            "mma monsoma",
+            "mommfrɛ me",
+            "nsoma me",
+        ),
     )
 )
 # the words that opt out, without spaces: `s.t.o.p` and `st op` have the same letters as `stop`

@@ -1,9 +1,9 @@
 """Says in sentences which way a text would go, what it would cost, and why. It is pure."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from heliograph.accounts import Account
-from heliograph.carriers import GENERAL, Carrier, Rate, Route, Sharing
+from heliograph.carriers import GENERAL, Carrier, LinkState, Rate, Route, Sharing
 from heliograph.messages.accept.which_way import WhichWay
 from heliograph.text import Phone
 
@@ -11,10 +11,11 @@ from heliograph.text import Phone
 def route_in_words(
     phone: Phone, account: Account | None, found: WhichWay, carriers: Sequence[Carrier]
 ) -> list[str]:
-    """Returns the sentences, what will be done first."""
+    """Returns the sentences, what will be done first. The carriers come in the states that the
+    processes keep them in (`served_carriers`).
+    """
+    by_id = {carrier.id: carrier for carrier in carriers}
     names = {carrier.id: carrier.name for carrier in carriers}
-    draining = {carrier.id for carrier in carriers if carrier.draining}
-    paused = {carrier.id for carrier in carriers if carrier.paused}
     plan, refusal = found.offer
     told = []
     if refusal is None:
@@ -22,6 +23,7 @@ def route_in_words(
             f"A text to {phone.digits} would go to {names[found.carrier_id]}, and cost"
             f" {_credits(plan.rate)} a segment."
         )
+        told += _of_taker(found, by_id)
     else:
         told.append(f"A text to {phone.digits} would be refused with {refusal}.")
     if refusal == "country_not_allowed" and account is not None:
@@ -29,26 +31,72 @@ def route_in_words(
             f"{account.name} may send to {', '.join(account.countries or ())} only, and the number"
             f" is of {phone.country_code or 'no country'}."
         )
-    told += _of_route(found, names, draining, paused)
+    told += _of_route(found, by_id)
     if refusal is None and plan.sharing is not None:
         told.append(_of_sharing(plan.sharing, names, names[found.carrier_id]))
     return [*told, _of_rate(found.rate, account)]
 
 
-def _of_route(
-    found: WhichWay, names: dict[int, str], draining: set[int], paused: set[int]
-) -> list[str]:
+def _of_taker(found: WhichWay, carriers: Mapping[int, Carrier]) -> list[str]:
+    """Says what becomes of the text if nothing is handed over to the carrier that it would go to.
+    A carrier that drains is never that one.
+    """
+    taker = carriers[found.carrier_id]
+    condition = _condition(taker, found.down)
+    if condition is None or found.route is None:
+        return []
+    told = f"At the moment {condition}."
+    open_route = found.route.without({each for each in carriers if carriers[each].draining})
+    next_ones = open_route.sharing(found.down | {taker.id})
+    if next_ones is not None and taker.id not in found.down:
+        names = " and ".join(carriers[each].name for each in next_ones.carrier_ids)
+        verb = "takes" if len(next_ones.carrier_ids) == 1 else "share"
+        return [
+            told,
+            f"The text waits. Once {taker.name} has been down for a minute, {names} {verb} it.",
+        ]
+    if len(open_route.carrier_ids) > 1:
+        return [
+            told,
+            "No other carrier of the route is up, so the text waits until one is, or until its"
+            " validity ends.",
+        ]
+    return [told, "The text waits until that is over, or until its validity ends."]
+
+
+def _condition(carrier: Carrier, down: Container[int]) -> str | None:
+    """Says why nothing is handed over to a carrier, or that it takes no new messages. It returns
+    None for one that works.
+    """
+    detail = f": {carrier.state_detail}" if carrier.state_detail else ""
+    if carrier.draining:
+        return f"{carrier.name} drains, so it takes no new messages"
+    if carrier.paused:
+        return f"{carrier.name} is paused, so nothing is handed over to it"
+    if carrier.id in down:
+        return f"{carrier.name} has been down for a minute or longer ({carrier.state}{detail})"
+    if carrier.state == LinkState.CLOSED.value:
+        return f"{carrier.name} is not bound, because no process serves it"
+    if carrier.state != LinkState.BOUND.value:
+        return f"{carrier.name} is not bound ({carrier.state}{detail})"
+    return None
+
+
+def _of_route(found: WhichWay, carriers: Mapping[int, Carrier]) -> list[str]:
+    """Says which route decides, and what keeps its carriers from work: of the one that the text
+    would go to, that is said before.
+    """
     if found.route is None:
         return ["No route leads there: no prefix fits, and there is no default route."]
+    names = {carrier.id: carrier.name for carrier in carriers.values()}
     what = f"of prefix {found.route.prefix}" if found.route.prefix else "for all other numbers"
     told = [f"The route {what} decides: {_tried(found.route, names)}."]
     for carrier_id in found.route.carrier_ids:
-        if carrier_id in draining:
-            told.append(f"{names[carrier_id]} drains, so it takes no new messages.")
-        elif carrier_id in paused:
-            told.append(f"{names[carrier_id]} is paused, so nothing is handed over to it.")
-        elif carrier_id in found.down:
-            told.append(f"{names[carrier_id]} has been down for a minute or longer.")
+        condition = _condition(carriers[carrier_id], found.down)
+        if condition and (found.offer.refusal or carrier_id != found.carrier_id):
+            told.append(f"{condition}.")
+    if all(carriers[each].draining for each in found.route.carrier_ids):
+        told.append("As all of its carriers drain, texts are refused until one is resumed.")
     return told
 
 

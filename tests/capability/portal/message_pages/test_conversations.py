@@ -265,7 +265,8 @@ def test_a_phone_is_opted_out_beside_its_conversation_and_in_again(
     path = f"{home}/conversations/{ONE}"
     owner = OptOutOwner(amina, sandbox=True)
     assert answer(visitor, path, "we have heard you") == 303
-    visitor.get(f"{path}?mode=sandbox")
+    asked = visitor.get(f"{path}?mode=sandbox").text
+    assert "What is queued for it, other than these, is withdrawn and refunded." in asked
     for _ in range(2):
         assert visitor.post(f"{path}/opt-out", {"mode": "sandbox", "do": "add"}).status_code == 303
         with db.read() as tx:

@@ -35,7 +35,7 @@ from heliograph.portal.handlers import (
 )
 from heliograph.portal.lanes import Lane
 from heliograph.portal.message_pages import conversations, handsets, messages
-from heliograph.portal.once import leads_once
+from heliograph.portal.once import leads_once, leads_once_by
 from heliograph.portal.page_request import HOME
 from heliograph.portal.report_pages import reports
 from heliograph.portal.sender_pages import documents, senders
@@ -72,7 +72,7 @@ SIGN_IN_PAGES: Final = (
     shows(authenticator.PATH, to_users(authenticator.shown)),
     does(authenticator.PATH, by_users(authenticator.change, authenticator.shown)),
     shows(passkey_pages.PATH, to_users(passkey_pages.how_to_make)),
-    does(passkey_pages.PATH, by_users(passkey_pages.change, user_page.shown)),
+    does(passkey_pages.PATH, by_users(leads_once_by(passkey_pages.change), user_page.shown)),
     does(f"{user_page.PATH}/language", by_users(language_pages.choose_for_user, user_page.shown)),
     shows(f"{language_pages.PATH}/{{language}}", language_pages.choose),
     shows("/portal/sign-in/passkey", passkey_pages.how_to_sign_in),

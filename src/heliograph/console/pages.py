@@ -202,7 +202,13 @@ PAGES: Final = (
     shows(RECIPIENTS, to_operators(alert_list.led_there)),
     does(
         RECIPIENTS,
-        by_operators(OperatorRight.ALERTS, alert_recipients.add, alert_list.listed, is_fresh=True),
+        by_operators(
+            OperatorRight.ALERTS,
+            alert_recipients.add,
+            alert_list.listed,
+            is_fresh=True,
+            shows_once=True,
+        ),
     ),
     shows(f"{RECIPIENTS}/{{recipient}}", to_operators(alert_recipients.ask_removal)),
     does(f"{RECIPIENTS}/{{recipient}}", _on_alerts(alert_recipients.change)),

@@ -62,6 +62,7 @@ class Said(StrEnum):
     ON_ITS_WAY = "on-its-way"
     FIRST_ON_THEIR_WAY = "first-on-their-way"
     NOTHING_MISSED = "nothing-missed"
+    DONE_ALREADY = "done-already"
 
 
 SAID: Final[Mapping[str, str]] = {
@@ -74,6 +75,7 @@ SAID: Final[Mapping[str, str]] = {
         "The oldest are on their way: repeat it for the rest"
     ),
     Said.NOTHING_MISSED: languages.marked("Nothing to deliver again in that time"),
+    Said.DONE_ALREADY: languages.marked("That was done already"),
 }
 
 

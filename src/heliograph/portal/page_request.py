@@ -159,9 +159,9 @@ class PageRequest(NamedTuple):
     @property
     def page_of_form(self) -> str:
         """Returns the page of the form that was sent, or its own path if the browser does not say
-        which page that is; nothing if no form was sent.
+        which page that is; nothing if no form was sent. A page that is refilled is its own.
         """
-        if not self.sent.form or self.is_refilled:
+        if not self.sent.form:
             return ""
         return self.at if self.page == HOME else self.page
 

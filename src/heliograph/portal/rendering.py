@@ -138,7 +138,7 @@ def page(
     the answer is empty, and no page is made. `is_form_page` says whether it shows a form again also
     where nothing was refused.
     """
-    is_again = is_form_page or status >= HTTPStatus.BAD_REQUEST
+    is_again = is_form_page or asking.is_refilled or status >= HTTPStatus.BAD_REQUEST
     language = languages.language()
     live_shown = _made_of(language, asking, values) if is_live else ""
     if asking.shown and asking.shown == live_shown:

@@ -1,5 +1,5 @@
-"""What somebody typed is there again after a new sign-in, in a real browser: in the portal after
-the end of a session, and in the console after the ten minutes of a fresh sign-in.
+"""A new sign-in leads back to what somebody has typed, in a real browser: in the portal after the
+end of a session, and in the console after the ten minutes of a fresh sign-in.
 """
 
 from playwright.sync_api import Browser, Page, expect

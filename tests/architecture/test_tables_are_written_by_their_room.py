@@ -70,8 +70,8 @@ WRITE_WHAT_THEY_ARE_GIVEN: Final = {
     "Insert": "database/statements/statement.py",
     "make_month": "database/postgresql/partitions.py",
     "RowChange": "jobs/erase_number.py",
-    "redacted": "jobs/erase_number.py",  # what it yields is written there; so with `gone`
-    "gone": "jobs/erase_number.py",
+    "redacted": "jobs/erase_number.py",  # what it yields is written there; so with `deleted`
+    "deleted": "jobs/erase_number.py",
     "upsert": "alerts/upsert.py",
     "make_room": "users/newest_rows.py",
     "_some_of": "webhooks/forget_endpoint.py",

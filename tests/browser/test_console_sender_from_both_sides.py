@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 from tests.support.api.server import Server
 from tests.support.console import first_visit
 from tests.support.console.operators import PDF
-from tests.support.portal.browsing import at_both_widths, opened, picture, sign_in_operator
+from tests.support.portal.browsing import at_both_widths, opened, picture, sign_in_owner
 
 
 @at_both_widths
@@ -18,7 +18,7 @@ def test_a_sender_id_is_approved_from_both_sides_with_a_document(
 ) -> None:
     name = f"AMINA{width}"
     owner, operator = opened(browser, width), opened(browser, width)
-    sign_in_operator(owner, server)
+    sign_in_owner(owner, server)
     owner.get_by_role("navigation").get_by_role("link", name="Sender IDs").click()
     owner.get_by_label("Sender", exact=True).fill(name)
     owner.get_by_label("Country").fill("GH")

@@ -13,7 +13,7 @@ from tests.support.portal.browsing import (
     opened,
     picture,
     send,
-    sign_in_operator,
+    sign_in_owner,
 )
 
 
@@ -26,7 +26,7 @@ def test_a_message_is_found_by_its_filters_and_explained(
     page = opened(browser, width)
     wrong: list[str] = []
     page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="Messages", exact=True).click()
     expect(page.get_by_text("No live message was sent yet.")).to_be_visible()
     picture(page, "messages-empty")
@@ -75,7 +75,7 @@ def test_a_link_leads_to_the_overview_and_a_button_out_of_it(
     wrong.clear()  # a 401 is an error to the console
     page.goto(link(server))
     picture(page, "sign-in")
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     expect(page.get_by_text("ama@example.com")).to_be_visible()
     expect(page.get_by_role("heading", name="Last messages")).to_be_visible()
     picture(page, "overview")
@@ -91,7 +91,7 @@ def test_a_sender_is_registered_by_keyboard_alone(
     browser: Browser, server: Server, width: int
 ) -> None:
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="Sender IDs").focus()
     page.keyboard.press("Enter")
     page.get_by_role("textbox", name="Sender").focus()
@@ -134,7 +134,7 @@ def test_a_handset_shows_a_text_as_soon_as_it_arrives(
     phone = f"23320123{width:04}"
     send(server, phone, "Your parcel is at the gate.")
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("navigation").get_by_role("link", name="Handsets").click()
     expect(page.get_by_role("link").filter(has_text=phone)).to_contain_text("Your parcel")
     picture(page, "handsets")
@@ -160,7 +160,7 @@ def test_who_goes_back_to_a_text_that_was_not_sent_finds_all_of_it(
     browser: Browser, server: Server
 ) -> None:
     page = opened(browser, 1440)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     navigation = page.get_by_role("navigation")
     navigation.get_by_role("link", name="Send", exact=True).click()
     typed = {"Sender": "SANDBOX", "To": "233201234567", "Text": "Your order is on its way"}

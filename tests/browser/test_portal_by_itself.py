@@ -12,7 +12,7 @@ from heliograph import opt_outs
 from heliograph.base import clock
 from heliograph.opt_outs import OptOutOwner, OptOutSource
 from tests.support.api.server import Server
-from tests.support.portal.browsing import opened, send, sign_in_operator
+from tests.support.portal.browsing import opened, send, sign_in_owner
 from tests.support.portal.stored_contacts import stored
 
 WIDTH = 1440
@@ -34,7 +34,7 @@ def visiting(browser: Browser, server: Server) -> Iterator[Page]:
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     yield page
     page.context.close()
     assert [each for each in wrong if "Failed to load resource" not in each] == []

@@ -14,7 +14,7 @@ from tests.support.portal.browsing import (
     opened,
     picture,
     reload_until,
-    sign_in_operator,
+    sign_in_owner,
 )
 
 NAMES = ("Ama Mensah", "Kofi", "")
@@ -31,7 +31,7 @@ def test_a_campaign_is_written_by_keyboard_launched_and_watched(
     ]
     add_contacts(amina.db, amina.account_id, people, sandbox=True)
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="Campaigns").focus()
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Write a campaign").focus()
@@ -86,7 +86,7 @@ def test_a_campaign_that_is_too_dear_is_scheduled_and_canceled(
     add_contacts(amina.db, amina.account_id, people)
     write_down(amina.db, amina.account_id, name=name, message="x" * 459 + "{nmae}", tags=[tag])
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="Campaigns").click()
     page.get_by_role("link", name=name).click()
     expect(page.get_by_text("is it misspelled?")).to_be_visible()
@@ -122,7 +122,7 @@ def test_a_text_is_previewed_while_it_is_typed_and_tested_on_a_handset(
     ]
     add_contacts(amina.db, amina.account_id, people, sandbox=True)
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.goto(f"{server.url}/portal/accounts/{amina.text_id}/campaigns/new?mode=sandbox")
     page.get_by_label("Contacts with any").check()
     page.get_by_label("Tags, each").fill(tag)
@@ -148,7 +148,7 @@ def test_a_file_with_a_column_of_another_name_becomes_a_campaign(
     sheet = tmp_path / "numbers.csv"
     sheet.write_text("who;Handy;city\nAma;0201234568;Accra\nKofi;12;Tema\nEfua;0201234569;\n")
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.goto(f"{server.url}/portal/accounts/{amina.text_id}/campaigns/new?mode=sandbox")
     page.get_by_role("link", name="numbers of a file").click()
     page.get_by_label("CSV file").set_input_files(sheet)

@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Browser, expect
 
 from tests.support.api.server import Server
-from tests.support.portal.browsing import at_both_widths, opened, picture, sign_in_operator
+from tests.support.portal.browsing import at_both_widths, opened, picture, sign_in_owner
 
 
 @at_both_widths
@@ -14,7 +14,7 @@ def test_a_customer_is_added_paid_and_acted_for_by_keyboard(
 ) -> None:
     name = f"Bilal Stores {width}"
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="Customers").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Customers")).to_be_visible()

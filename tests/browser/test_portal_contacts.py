@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Browser, expect
 
 from tests.support.api.server import Server
-from tests.support.portal.browsing import at_both_widths, opened, picture, sign_in_operator
+from tests.support.portal.browsing import at_both_widths, opened, picture, sign_in_owner
 
 
 @at_both_widths
@@ -13,7 +13,7 @@ def test_a_contact_is_added_changed_and_opts_out_by_keyboard(
     browser: Browser, server: Server, width: int
 ) -> None:
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="Contacts").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("no live contact yet")).to_be_visible()
@@ -67,7 +67,7 @@ def test_a_contact_is_added_changed_and_opts_out_by_keyboard(
 @at_both_widths
 def test_a_file_is_imported_and_saved_again(browser: Browser, server: Server, width: int) -> None:
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="Contacts").click()
     page.get_by_role("link", name="Import a file").focus()
     page.keyboard.press("Enter")
@@ -102,7 +102,7 @@ def test_a_file_with_columns_of_other_names_is_imported_and_some_contacts_are_ta
     browser: Browser, server: Server, width: int
 ) -> None:
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     tag = f"gold {width}"
     contacts_page = f"{server.url}/portal/accounts/{server.cast.amina.text_id}/contacts"
     page.goto(f"{contacts_page}/import?mode=sandbox")

@@ -11,7 +11,7 @@ from tests.support.portal.browsing import (
     opened,
     picture,
     reload_until,
-    sign_in_operator,
+    sign_in_owner,
 )
 from tests.support.portal.stored_contacts import stored
 
@@ -59,7 +59,7 @@ def test_a_phone_that_wrote_is_answered_by_keyboard(
     page = opened(browser, width)
     wrong: list[str] = []
     page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("navigation").get_by_role("link", name="Conversations").click()
     expect(page.get_by_text("no number that people could write to")).to_be_visible()
     picture(page, "conversations-empty")

@@ -11,7 +11,7 @@ from tests.support.portal.browsing import (
     picture,
     reload_until,
     send,
-    sign_in_operator,
+    sign_in_owner,
 )
 from tests.support.wire.documented_receiver import until
 from tests.support.wire.webhook_receiver import OK, receiver_in_a_thread, says
@@ -24,7 +24,7 @@ def test_a_password_is_set_and_used_by_keyboard_alone(
     browser: Browser, server: Server, width: int
 ) -> None:
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="ama@example.com").focus()
     page.keyboard.press("Enter")
     page.get_by_label("New password").focus()
@@ -57,7 +57,7 @@ def test_a_key_is_made_by_keyboard_and_sends_a_text(
     browser: Browser, server: Server, width: int
 ) -> None:
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="API keys").focus()
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Make a key").focus()
@@ -95,7 +95,7 @@ def test_a_key_is_made_by_keyboard_and_sends_a_text(
 
 def test_two_clicks_make_one_key(browser: Browser, server: Server) -> None:
     page = opened(browser, NARROW)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="API keys").click()
     page.get_by_role("link", name="Make a key").click()
     page.get_by_label("Name").fill("clicked twice")
@@ -123,7 +123,7 @@ def test_a_webhook_fails_is_mended_and_its_event_delivered_again(
     answers = [REFUSED, OK]
     with receiver_in_a_thread(lambda writer: says(answers[0])(writer)) as receiver:
         page = opened(browser, width)
-        sign_in_operator(page, server)
+        sign_in_owner(page, server)
         page.get_by_role("link", name="Webhooks").focus()
         page.keyboard.press("Enter")
         page.get_by_role("link", name="Add an endpoint").focus()
@@ -186,7 +186,7 @@ def test_a_text_is_counted_while_it_is_typed_and_sent(
     page = opened(browser, width)
     wrong: list[str] = []
     page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="Send", exact=True).focus()
     page.keyboard.press("Enter")
     page.get_by_label("Mode").select_option("sandbox")

@@ -17,7 +17,7 @@ from tests.support.api.server import Server
 from tests.support.capability.campaigns import write_down
 from tests.support.capability.webhooks import endpoint, waiting
 from tests.support.console.operators import waiting_sender
-from tests.support.portal.browsing import at_both_widths, link, opened, send, sign_in_operator
+from tests.support.portal.browsing import at_both_widths, link, opened, send, sign_in_owner
 from tests.support.portal.hostile import links_of
 from tests.support.portal.judged import OF_ALL, OF_COLORS, violations
 from tests.support.portal.stored_contacts import stored
@@ -139,7 +139,7 @@ def test_every_page_can_be_found_and_used_by_everybody(
     judge(page, told)
     page.goto(link(server))
     judge(page, told)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     judged = judge_all(page, told)
     page.context.close()
     assert told == [], "\n\n".join(told)

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.support.api.server import Server, serving
-from tests.support.portal.browsing import at_both_widths, opened, picture, sign_in_operator
+from tests.support.portal.browsing import at_both_widths, opened, picture, sign_in_owner
 from tests.support.portal.mailbox import Mailbox, taking_mail
 from tests.support.wire.documented_receiver import until
 
@@ -39,7 +39,7 @@ def test_somebody_is_invited_accepts_and_later_asks_for_a_link(
     server = mailing_server
     invited = f"kofi{width}@example.com"
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="Members").focus()
     page.keyboard.press("Enter")
     page.get_by_label("Email address").focus()

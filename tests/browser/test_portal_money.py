@@ -10,7 +10,7 @@ from heliograph.wallet import prices
 from tests.support import plain_http
 from tests.support.api.server import Server
 from tests.support.capability.webhooks import endpoint
-from tests.support.portal.browsing import at_both_widths, opened, picture, sign_in_operator
+from tests.support.portal.browsing import at_both_widths, opened, picture, sign_in_owner
 
 
 @at_both_widths
@@ -23,7 +23,7 @@ def test_credits_are_bought_by_keyboard_and_stand_in_the_ledger(
         wallet.topup(tx, cast.account_id, "250", "Bank transfer 4711", now_ms=clock.now_ms())
         wallet.grant(tx, cast.account_id, 20, "Welcome", now_ms=clock.now_ms())
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="Money").focus()
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Buy credits").focus()
@@ -72,7 +72,7 @@ def test_a_message_shows_what_it_cost_and_who_was_told(
         },
     ).raise_for_status()
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="Messages", exact=True).click()
     page.get_by_label("Mode").select_option("sandbox")
     page.get_by_role("button", name="Show").click()

@@ -19,7 +19,7 @@ from tests.support.portal.browsing import (
     link,
     opened,
     picture,
-    sign_in_operator,
+    sign_in_owner,
 )
 from tests.support.portal.campaign_pages import path_of as path_of_campaign
 from tests.support.portal.stored_contacts import path_of, stored
@@ -76,7 +76,7 @@ def test_what_is_final_is_asked_in_a_dialog_and_said_when_it_is_done(
     wrong: list[str] = []
     page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.goto(path_of_campaign(home(server), draft))
     dialog = asks_by_keyboard(
         page, page.get_by_text("Cancel …"), "Cancel this campaign?", "Keep it", "asks-cancel"
@@ -122,8 +122,8 @@ def test_a_session_and_a_member_end_after_a_question(
     browser: Browser, server: Server, width: int
 ) -> None:
     other, page = opened(browser, width), opened(browser, width)
-    sign_in_operator(other, server)
-    sign_in_operator(page, server)
+    sign_in_owner(other, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name=EMAIL).click()
     ends = page.get_by_text("End …", exact=True).first
     dialog = asks_by_keyboard(page, ends, "End this session?", "Keep it", "asks-session")
@@ -181,7 +181,7 @@ def test_a_question_that_takes_a_new_sign_in_leads_to_its_page(
 ) -> None:
     server.cast.amina.key(sandbox=True)
     page = opened(browser, WIDE)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.goto(f"{home(server)}/keys")
     asked = page.get_by_role("link", name="Revoke").first.get_attribute("href")
     with server.cast.amina.db.write() as tx:

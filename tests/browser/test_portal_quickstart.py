@@ -16,7 +16,7 @@ from tests.support.portal.browsing import (
     opened,
     picture,
     reload_until,
-    sign_in_operator,
+    sign_in_owner,
 )
 
 WITHIN_S = 60
@@ -52,7 +52,7 @@ def saved(folder: Path, name: str, code: str) -> str:
 
 def quickstart_with_a_key(page: Page, server: Server) -> str:
     """Makes a key by keyboard, and returns it."""
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("navigation").get_by_role("link", name="Quickstart").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Send your first text")).to_be_visible()
@@ -68,7 +68,7 @@ def test_the_quickstart_is_read_by_keyboard_and_looked_at(
     page = opened(browser, width)
     wrong: list[str] = []
     page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("navigation").get_by_role("link", name="Quickstart").click()
     picture(page, "quickstart")
     page.get_by_role("button", name="Make a sandbox key").click()

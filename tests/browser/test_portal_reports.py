@@ -14,7 +14,7 @@ from tests.support.portal.browsing import (
     picture,
     reload_until,
     send,
-    sign_in_operator,
+    sign_in_owner,
 )
 from tests.support.portal.rolled_up import forget_rollups, rolled_up
 
@@ -58,7 +58,7 @@ def test_figures_are_read_on_the_overview_and_in_a_report(
 ) -> None:
     a_busy_shop(server)
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     expect(page.get_by_role("heading", name="Last 24 hours")).to_be_visible()
     expect(page.get_by_role("img", name="Last 30 days")).to_be_visible()
     picture(page, "overview-figures")
@@ -92,7 +92,7 @@ def test_a_text_stands_in_the_report_as_soon_as_it_has_arrived(
 ) -> None:
     send(server, "233201234567", "The mangoes are ripe.")
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="Reports").click()
     picture(page, "reports-empty")
     page.get_by_label("Mode").select_option("sandbox")

@@ -11,7 +11,7 @@ from tests.support.portal.browsing import (
     opened,
     picture,
     reload_until,
-    sign_in_operator,
+    sign_in_owner,
 )
 
 
@@ -20,7 +20,7 @@ def test_settings_are_changed_by_keyboard_and_the_audit_log_says_so(
     browser: Browser, server: Server, width: int
 ) -> None:
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="Settings").focus()
     page.keyboard.press("Enter")
     page.get_by_label("Time zone").fill("Mars/Base")
@@ -51,7 +51,7 @@ def test_a_refused_request_is_found_by_its_id(browser: Browser, server: Server, 
     )
     request_id = refused.json()["request_id"]
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="Requests").focus()
     page.keyboard.press("Enter")
     page.get_by_label("Mode").select_option("sandbox")

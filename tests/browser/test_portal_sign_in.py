@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from heliograph.base import clock
 from tests.support.api.server import Server, serving
 from tests.support.portal.authenticator import STEP_MS, code_of
-from tests.support.portal.browsing import NARROW, at_both_widths, opened, picture, sign_in_operator
+from tests.support.portal.browsing import NARROW, at_both_widths, opened, picture, sign_in_owner
 from tests.support.portal.mailbox import Mailbox, taking_mail
 from tests.support.portal.visitor import EMAIL
 from tests.support.wire.documented_receiver import until
@@ -81,7 +81,7 @@ def test_an_app_is_set_up_and_its_code_asked_for(
 ) -> None:
     server = named_server
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name=EMAIL).click()
     page.get_by_label("New password").fill(PASSWORD)
     page.keyboard.press("Enter")
@@ -160,7 +160,7 @@ def test_a_passkey_is_made_signs_in_and_is_removed(
     wrong: list[str] = []
     page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
     plugged_in(page)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name=EMAIL).click()
     name = page.get_by_label("Name of the new passkey")
     name.focus()

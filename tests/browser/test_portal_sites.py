@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.support import plain_http
 from tests.support.api.server import Server
-from tests.support.portal.browsing import at_both_widths, opened, picture, sign_in_operator
+from tests.support.portal.browsing import at_both_widths, opened, picture, sign_in_owner
 
 URL = "https://shop.example"
 
@@ -25,7 +25,7 @@ def test_a_shop_is_linked_and_what_it_told_is_read_by_keyboard(
     browser: Browser, server: Server, width: int
 ) -> None:
     page = opened(browser, width)
-    sign_in_operator(page, server)
+    sign_in_owner(page, server)
     page.get_by_role("link", name="Sites").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("No site is linked")).to_be_visible()

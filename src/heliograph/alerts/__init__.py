@@ -16,6 +16,7 @@ from heliograph.alerts.recipients import (
     all_recipients,
     recipient_of,
     remove_recipient,
+    secret_of,
 )
 from heliograph.alerts.rules import (
     THRESHOLDS,
@@ -60,6 +61,7 @@ __all__ = [
     "queue_notification",
     "recipient_of",
     "remove_recipient",
+    "secret_of",
     "send_notifications",
     "set_rule",
     "still_wrong",

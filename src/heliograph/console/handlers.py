@@ -12,6 +12,7 @@ from heliograph.console.operator_visit import NoSecondStep, OperatorVisit, opera
 from heliograph.console.rendering import OF_NO_FIELD, second_step_page
 from heliograph.portal.filled_form import refilled
 from heliograph.portal.handlers import Handler, record_session_use
+from heliograph.portal.once import redirects_once_by
 from heliograph.portal.page_request import PageRequest
 from heliograph.users import OperatorRight
 
@@ -40,13 +41,20 @@ def page_for_operators(show: OperatorsPage) -> Handler:
 
 
 def form_for_operators(
-    right: OperatorRight, do: OperatorsPage, show: OperatorsFormPage, *, is_fresh: bool = False
+    right: OperatorRight,
+    do: OperatorsPage,
+    show: OperatorsFormPage,
+    *,
+    is_fresh: bool = False,
+    shows_once: bool = False,
 ) -> Handler:
     """Returns a handler for a form of operators who have this right. With `is_fresh`, it takes a
-    fresh sign-in, as what moves money or a tenant's rights does. It does all in one transaction. If
-    the form is refused, or what it is about is gone, nothing is done, and the page is shown again
-    with what is wrong.
+    fresh sign-in, as what moves money or a tenant's rights does. It does all in one transaction,
+    and once, if it leads to another page; with `shows_once`, `do` itself sees to that. If the form
+    is refused, or what it is about is gone, nothing is done, and the page is shown again with what
+    is wrong.
     """
+    do_once = do if shows_once else redirects_once_by(do)
 
     def handle(asking: PageRequest) -> Response:
         def effect(tx: Connection) -> Response:
@@ -54,7 +62,7 @@ def form_for_operators(
             visit.require(right)
             if is_fresh:
                 visit.require_fresh()
-            return do(tx, asking, visit)
+            return do_once(tx, asking, visit)
 
         try:
             return asking.db.transact(effect)

@@ -216,7 +216,11 @@ PAGES: Final = (
     form_route(
         RECIPIENTS,
         form_for_operators(
-            OperatorRight.ALERTS, alert_recipients.add, alert_list.listed, is_fresh=True
+            OperatorRight.ALERTS,
+            alert_recipients.add,
+            alert_list.listed,
+            is_fresh=True,
+            shows_once=True,
         ),
     ),
     page_route(f"{RECIPIENTS}/{{recipient}}", page_for_operators(alert_recipients.ask_removal)),

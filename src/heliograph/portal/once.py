@@ -5,7 +5,7 @@ Idempotency-Key, on a path of the portal's own, so that no program's key meets i
 import hashlib
 import hmac
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeVar
 
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
@@ -19,8 +19,10 @@ from heliograph.portal.page_request import ONCE_FIELD, PageRequest
 from heliograph.portal.rendering import DoneNotice, Redirect, redirect
 from heliograph.portal.visit import Visit
 from heliograph.requests import Answer, KeyPlace, free_key, run_once, sha256_of_body
+from heliograph.users import Session
 
-FormHandler: TypeAlias = Callable[[Connection, PageRequest, Visit], Response]
+NOBODY: Final = "0" * 32  # has the forms of who is not signed in
+PATH_MAX: Final = 128  # characters of a path that are stored
 CHANGED: Final = "This form was sent before, with something else in it. Load its page again."
 INCOMPLETE: Final = "This form is not complete. Load its page again, and fill it in there."
 
@@ -59,21 +61,77 @@ def once_for_path(
     )
 
 
-def redirects_once(do: FormHandler) -> FormHandler:
+def run_user_form_once(
+    tx: Connection, asking: PageRequest, user_id: str, effect: Callable[[Connection], Answer]
+) -> Answer:
+    """Does what `run_form_once` does for a form of no account: a user's (raw id), or NOBODY's."""
+    place = _place_of(asking, user_id)
+    try:
+        return run_once(tx, place, _said(asking), effect, is_counted=False)
+    except Conflict as error:
+        raise changed_since(error, CHANGED) from error
+
+
+class _SignedIn(Protocol):
+    @property
+    def session(self) -> Session: ...
+
+
+V = TypeVar("V", bound=_SignedIn)
+
+
+def redirects_once(
+    do: Callable[[Connection, PageRequest, Visit], Response],
+) -> Callable[[Connection, PageRequest, Visit], Response]:
     """Returns what does once what `do` does, which leads to another page. A form that is sent twice
     is led there twice: a browser follows only the second answer.
     """
 
     def handle(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         def effect(tx: Connection) -> Answer:
-            led = do(tx, asking, visit)
-            assert isinstance(led, Redirect), "what a form that is done once has done leads on"
-            return Answer({"to": led.path, "said": led.said})
+            return _answer_of(do(tx, asking, visit))
 
-        told = record_of(once_for_path(tx, asking, visit, effect))
-        return redirect(told["to"], DoneNotice(told["said"]) if told["said"] else None)
+        return _redirect_of(once_for_path(tx, asking, visit, effect))
 
     return handle
+
+
+def redirects_once_by(
+    do: Callable[[Connection, PageRequest, V], Response],
+) -> Callable[[Connection, PageRequest, V], Response]:
+    """Returns what does the same for a form of a user that is of no account. If `do` shows a page
+    instead of leading to one, the form is not known again.
+    """
+
+    def handle(tx: Connection, asking: PageRequest, visit: V) -> Response:
+        shown: list[Response] = []
+        user_id = visit.session.user.id
+
+        def effect(tx: Connection) -> Answer:
+            done = do(tx, asking, visit)
+            if isinstance(done, Redirect):
+                return _answer_of(done)
+            shown.append(done)
+            return Answer({})
+
+        answer = run_user_form_once(tx, asking, user_id, effect)
+        if not shown:
+            return _redirect_of(answer)
+        free_key(tx, _place_of(asking, user_id))
+        return shown[0]
+
+    return handle
+
+
+def _answer_of(led: Response) -> Answer:
+    """Returns where a form has led and what it said, to be stored."""
+    assert isinstance(led, Redirect), "what a form that is done once has done leads on"
+    return Answer({"to": led.path, "said": led.said})
+
+
+def _redirect_of(answer: Answer) -> Redirect:
+    told = record_of(answer)
+    return redirect(told["to"], DoneNotice(told["said"]) if told["said"] else None)
 
 
 def record_of(answer: Answer) -> dict[str, Any]:
@@ -87,8 +145,17 @@ def random_of(asking: PageRequest, visit: Visit, purpose: str) -> bytes:
     has not both the form and the service's secret key. What is made of them can be shown again and
     need not be stored. Raises InvalidRequest.
     """
+    return _random_of(asking, f"{visit.account.id} {visit.session.id}", purpose)
+
+
+def random_of_user(asking: PageRequest, session: Session, purpose: str) -> bytes:
+    """Returns the same for a form of a user that is of no account. Raises InvalidRequest."""
+    return _random_of(asking, f"{session.user.id} {session.id}", purpose)
+
+
+def _random_of(asking: PageRequest, whose: str, purpose: str) -> bytes:
     secret = derived_key(known(asking.service.secret_keys)[0], purpose)
-    said = f"{visit.account.id} {visit.session.id} {once_of(asking)}".encode()
+    said = f"{whose} {once_of(asking)}".encode()
     return hmac.new(secret, said, hashlib.sha256).digest()
 
 
@@ -127,6 +194,10 @@ def once_of(asking: PageRequest) -> str:
 
 def _place(asking: PageRequest, visit: Visit, path: str, sandbox: bool) -> KeyPlace:
     return KeyPlace(visit.account.id, sandbox, path, _key_of(asking))
+
+
+def _place_of(asking: PageRequest, user_id: str) -> KeyPlace:
+    return KeyPlace(user_id, False, f"POST {asking.at}"[:PATH_MAX], _key_of(asking))
 
 
 def _key_of(asking: PageRequest) -> str:

@@ -156,6 +156,15 @@ class PageRequest(NamedTuple):
     def db(self) -> Database:
         return self.service.db
 
+    @property
+    def page_of_form(self) -> str:
+        """Returns the page of the form that was sent, or its own path if the browser does not say
+        which page that is; nothing if no form was sent. A page that is refilled is its own.
+        """
+        if not self.sent.form:
+            return ""
+        return self.at if self.page == HOME else self.page
+
     def awaited(self, work: Coroutine[Any, Any, T]) -> T:
         """Returns what `work` returns, which is done in the server's event loop. Pages are made in
         threads. Raises Unavailable after a while.

@@ -35,7 +35,7 @@ from heliograph.portal.handlers import (
 )
 from heliograph.portal.lanes import Lane
 from heliograph.portal.message_pages import conversations, handsets, messages
-from heliograph.portal.once import redirects_once
+from heliograph.portal.once import redirects_once, redirects_once_by
 from heliograph.portal.page_request import HOME
 from heliograph.portal.report_pages import reports
 from heliograph.portal.sender_pages import documents, senders
@@ -74,7 +74,9 @@ SIGN_IN_PAGES: Final = (
     page_route(authenticator.PATH, page_for_users(authenticator.shown)),
     form_route(authenticator.PATH, form_for_users(authenticator.change, authenticator.shown)),
     page_route(passkey_pages.PATH, page_for_users(passkey_pages.registration_options)),
-    form_route(passkey_pages.PATH, form_for_users(passkey_pages.change, user_page.shown)),
+    form_route(
+        passkey_pages.PATH, form_for_users(redirects_once_by(passkey_pages.change), user_page.shown)
+    ),
     form_route(
         f"{user_page.PATH}/language",
         form_for_users(language_pages.choose_for_user, user_page.shown),

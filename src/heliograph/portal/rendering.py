@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import cache
+from http import HTTPStatus
 from importlib import resources
 from typing import Any, Final
 
@@ -63,6 +64,7 @@ class DoneNotice(StrEnum):
     ON_ITS_WAY = "on-its-way"
     FIRST_ON_THEIR_WAY = "first-on-their-way"
     NOTHING_MISSED = "nothing-missed"
+    DONE_ALREADY = "done-already"
 
 
 DONE_NOTICES: Final[Mapping[str, str]] = {
@@ -75,6 +77,7 @@ DONE_NOTICES: Final[Mapping[str, str]] = {
         "The oldest are on their way: repeat it for the rest"
     ),
     DoneNotice.NOTHING_MISSED: languages.marked("Nothing to deliver again in that time"),
+    DoneNotice.DONE_ALREADY: languages.marked("That was done already"),
 }
 
 
@@ -129,12 +132,15 @@ def page(
     status: int = 200,
     room: str = str(__package__),
     is_live: bool = False,
+    is_form_page: bool = False,
     **values: Any,
 ) -> Response:
     """Returns the page that a template of a room makes of these values. `is_live` says whether it
     has parts that ask for themselves again and again. If one of them shows these values already,
-    the answer is empty, and no page is made.
+    the answer is empty, and no page is made. `is_form_page` says whether it shows a form again also
+    where nothing was refused.
     """
+    is_again = is_form_page or asking.is_refilled or status >= HTTPStatus.BAD_REQUEST
     language = languages.language()
     live_shown = _made_of(language, asking, values) if is_live else ""
     if asking.shown and asking.shown == live_shown:
@@ -153,6 +159,7 @@ def page(
             htmx=_address("htmx.js"),
             language=language,
             here_again=asking.page,
+            page_of_form=asking.page_of_form if is_again else "",
             live_shown=live_shown,
             said=languages.translated(DONE_NOTICES.get(asking.said, "")),
             is_refilled=asking.is_refilled,

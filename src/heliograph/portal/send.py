@@ -204,6 +204,7 @@ def _shown(
     return page(
         "send.html",
         asking,
+        is_form_page=True,
         status=200 if error is None else error.status,
         visit=visit,
         modes=visit.modes,

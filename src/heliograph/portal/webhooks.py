@@ -18,7 +18,7 @@ from heliograph.base.short_texts import refused
 from heliograph.database.secret_key_canary import keys_in_use
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.languages import marked
-from heliograph.portal.once import once_for_path, record_of
+from heliograph.portal.once import once_for_path, random_of, record_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.span_fields import FIELDS as SPAN_FIELDS
@@ -33,6 +33,8 @@ from heliograph.webhooks.replay import REPLAYED_AT_ONCE
 from heliograph.webhooks.sample_event import send_sample
 from heliograph.webhooks.tables import KINDS
 
+SAMPLE_PURPOSE: Final = "sample event"
+ID_OCTETS: Final = 16
 EVENTS_SHOWN: Final = 50
 ATTEMPTS_SHOWN: Final = 50
 EVENT_FIELD: Final = "hears "  # before the name of each kind of event, in a form
@@ -215,7 +217,9 @@ def reveal(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 
 def test(asking: PageRequest) -> Response:
-    """Sends a signed sample, in no transaction, and shows what was answered."""
+    """Sends a signed sample, in no transaction, and shows what was answered. If the form is sent
+    twice the receiver gets one event twice, as it may get any event.
+    """
     with asking.db.write() as tx:
         visit = visit_of(tx, asking)
         visit.require(tx, Right.WEBHOOKS)
@@ -229,6 +233,7 @@ def test(asking: PageRequest) -> Response:
             secrets,
             asking.service.webhook_networks,
             asking.now_ms,
+            random_of(asking, visit, SAMPLE_PURPOSE)[:ID_OCTETS].hex(),
         )
     )
     return page(

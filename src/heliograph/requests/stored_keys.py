@@ -34,7 +34,8 @@ AnswerT = TypeVar("AnswerT")
 
 class KeyPlace(Row, frozen=True):
     """Identifies a stored Idempotency-Key. `account_id` is raw, and that of the account whose API
-    key was used. `path` is method and path, such as `POST /sms/send`.
+    key was used; or of the user whose form it is, if that is of no account. `path` is method and
+    path, such as `POST /sms/send`.
     """
 
     account_id: Id

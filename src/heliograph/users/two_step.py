@@ -5,6 +5,7 @@
 import hashlib
 import hmac
 import secrets
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -27,6 +28,7 @@ STEPS_BESIDE: Final = 1
 RECOVERY_CODES: Final = 10
 # 80 random bits: nobody guesses one, so tries are not counted and its hash needs no salt
 RECOVERY_CHARACTERS: Final = 16
+RANDOM_OCTETS: Final = 32  # that ten of them are made of
 ISSUER: Final = "Heliograph"
 PURPOSE: Final = "TOTP secret"
 _MISREAD: Final = str.maketrans("oil", "011", " -")
@@ -86,9 +88,11 @@ def address_for_app(secret: str, email: str) -> str:
     return pyotp.TOTP(secret).provisioning_uri(name=email, issuer_name=ISSUER)
 
 
-def confirm(tx: Connection, keys: Keys, user_id: str, code: str, *, now_ms: int) -> list[str]:
+def confirm(
+    tx: Connection, keys: Keys, user_id: str, code: str, random: bytes | None = None, *, now_ms: int
+) -> list[str]:
     """Turns the second step on, if the code shows that the app has the secret. Returns new
-    recovery codes.
+    recovery codes, as `new_recovery_codes` does.
 
     Raises InvalidRequest for a wrong code, and NotFound.
     """
@@ -103,7 +107,7 @@ def confirm(tx: Connection, keys: Keys, user_id: str, code: str, *, now_ms: int)
         .where(totps.c.user_id == user_id, totps.c.confirmed_at_ms.is_(None))
         .values(confirmed_at_ms=now_ms, last_step=step)
     )
-    return new_recovery_codes(tx, user_id)
+    return new_recovery_codes(tx, user_id, random)
 
 
 def turn_off(tx: Connection, user_id: str) -> None:
@@ -114,22 +118,39 @@ def turn_off(tx: Connection, user_id: str) -> None:
         tx.execute(table.delete().where(table.c.user_id == user_id))
 
 
-def new_recovery_codes(tx: Connection, user_id: str) -> list[str]:
-    """Returns ten recovery codes, in place of those before. Only their hashes are stored.
+def new_recovery_codes(tx: Connection, user_id: str, random: bytes | None = None) -> list[str]:
+    """Returns ten recovery codes, in place of those before. Only their hashes are stored. They are
+    made of `random`, if that is given (`written_codes`).
 
     Raises NotFound where no code is asked for.
     """
     if not is_on(tx, user_id):
         raise NotFound("No authenticator app is set up.")
     tx.execute(recovery_codes.delete().where(recovery_codes.c.user_id == user_id))
-    codes = [
-        "".join(secrets.choice(ids.ALPHABET) for _ in range(RECOVERY_CHARACTERS))
-        for _ in range(RECOVERY_CODES)
-    ]
-    rows = [{"sha256": _hash(code), "user_id": user_id} for code in codes]
+    codes = written_codes(secrets.token_bytes(RANDOM_OCTETS) if random is None else random)
+    rows = [{"sha256": _hash(_read_recovery_code(code)), "user_id": user_id} for code in codes]
     tx.execute(recovery_codes.insert(), rows)
-    starts = range(0, RECOVERY_CHARACTERS, _GROUP)
-    return ["-".join(code[start : start + _GROUP] for start in starts) for code in codes]
+    return codes
+
+
+def written_codes(random: bytes) -> list[str]:
+    """Returns the ten recovery codes that these 32 random octets make, as they are written."""
+    return [
+        _written(hmac.digest(random, bytes([place]), "sha256")) for place in range(RECOVERY_CODES)
+    ]
+
+
+def _written(random: bytes) -> str:
+    # a character is one of 32, so each octet's remainder is as likely as every other one
+    code = "".join(ids.ALPHABET[each % len(ids.ALPHABET)] for each in random[:RECOVERY_CHARACTERS])
+    return "-".join(code[start : start + _GROUP] for start in range(0, RECOVERY_CHARACTERS, _GROUP))
+
+
+def any_counts(tx: Connection, user_id: str, codes: Sequence[str]) -> bool:
+    """Returns whether any of these recovery codes still signs this user (raw id) in."""
+    hashes = [_hash(_read_recovery_code(code)) for code in codes]
+    is_one = recovery_codes.c.sha256.in_(hashes) & (recovery_codes.c.user_id == user_id)
+    return tx.execute(sa.select(recovery_codes.c.sha256).where(is_one).limit(1)).first() is not None
 
 
 def recovery_codes_left(tx: Connection, user_id: str) -> int:

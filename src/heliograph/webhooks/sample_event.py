@@ -32,12 +32,13 @@ async def send_sample(
     secrets: tuple[str, str | None],
     allow: AllowedNetworks,
     now_ms: int,
+    raw_id: str | None = None,
 ) -> dict[str, Any]:
     """Makes one attempt, signed like any other, and returns what was answered. `reason` is why
-    it counts as a failure, or None when it does not.
+    it counts as a failure, or None when it does not. `raw_id` is the event's, if it is given.
     """
     event = _sample(endpoint, account_id, now_ms)
-    event_id = ids.new(EVENT_PREFIX)
+    event_id = ids.new(EVENT_PREFIX) if raw_id is None else ids.text_of_raw(EVENT_PREFIX, raw_id)
     body = body_of(event_id, event, account_id).encode()
     poster = Poster(allow, connections=1)
     try:

@@ -187,3 +187,13 @@ def test_limits_that_others_set_meanwhile_are_not_overwritten(
     with db.read() as tx:
         entry = users.operator_entries(tx, PageWanted(1, None))[0].entry
     assert "daily_credits: 111" in (entry.before or "")
+
+
+def test_what_was_typed_into_one_form_stands_in_no_other(
+    visitor: Visitor, db: Database, path: str
+) -> None:
+    sign_in_operator(visitor, db)
+    page = changed(visitor, path, do="top up", amount="-1").text
+    assert page.count('value="Invoice 17"') == page.count('id="amount-error"') == 1
+    page = changed(visitor, path, do="top up", amount="1", reason="").text
+    assert page.count('id="reason-error"') == 1

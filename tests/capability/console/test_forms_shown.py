@@ -28,15 +28,18 @@ PAGES_MIN = 30
 
 
 def crawled(visitor: Visitor, *first: str) -> dict[str, set[str]]:
-    """Returns which forms with a button each page has that links of these pages lead to."""
+    """Returns which forms with a button each page has that links of these pages lead to. Each form
+    has the value by which it is done once: without that it would be refused as incomplete.
+    """
     left, found = [*first], dict[str, set[str]]()
     while left:
         path = left.pop()
         page = visitor.get(path)
         if page.status_code == 303:
             left.append(page.headers["location"])
-        forms = {action for action, shown in FORM.findall(page.text) if "<button" in shown}
-        found[path] = forms - set(OF_EVERYBODY)
+        forms = {action: shown for action, shown in FORM.findall(page.text) if "<button" in shown}
+        found[path] = forms.keys() - set(OF_EVERYBODY)
+        assert all('name="once"' in forms[action] for action in found[path]), path
         assert page.status_code in (200, 303, 403), path
         links = map(html.unescape, re.findall(r'href="(/console[^"#]*)"', page.text))
         known = {link.partition("?")[0] for link in (*found, *left)}

@@ -14,11 +14,14 @@ from heliograph import senders, wallet
 from heliograph.accounts.tables import audit_log
 from heliograph.base import clock
 from heliograph.database.database import Database
+from heliograph.inbound.tables import inbound
+from heliograph.messages.tables import messages
 from heliograph.portal.portal import Portal
 from heliograph.users.tables import mails
 from heliograph.wallet import prices
+from tests.support.api.inbound_texts import store_inbound
 from tests.support.capability.webhooks import NOWHERE
-from tests.support.factories import grant
+from tests.support.factories import grant, open_route
 from tests.support.portal.contents import contents
 from tests.support.portal.mailbox import Mailbox
 from tests.support.portal.routes import There, asked_of, of_accounts
@@ -32,17 +35,22 @@ PART: Final = "it shows a part of a page, and does nothing"
 
 
 class Twice(NamedTuple):
-    """Says what is sent, and how many entries of the audit log both forms together leave."""
+    """Says what is sent, how many entries of the audit log both forms together leave, and how many
+    texts they send or have written.
+    """
 
     form: Mapping[str, str]
     files: Mapping[str, Any] | None = None
     entries: int = 1
+    texts: int = 0
 
 
 # by what stands behind the account in the path of the route
 FORMS: Final[Mapping[str, Twice]] = {
     "quickstart": Twice({"do": "make_key"}),
-    "send": Twice({**SEND, "recipients": "233201234567", "do": "send"}, entries=0),
+    "send": Twice({**SEND, "recipients": "233201234567", "do": "send"}, entries=0, texts=1),
+    "campaigns/{campaign}/test": Twice({"to": "0201234567"}, entries=0, texts=1),
+    "conversations/{phone}": Twice({**SEND, "do": "send"}, entries=0, texts=1),
     "contacts/new": Twice({"phone": "0201234561"}),
     "contacts/import": Twice({}, SHEET),
     "contacts/imports/{file}": Twice({"do": "stop"}),
@@ -68,10 +76,8 @@ OTHERS: Final[Mapping[str, str]] = {
     "send/count": PART,
     "campaigns/new/preview": PART,
     "webhooks/new/address": PART,
-    "webhooks/{endpoint}/test": "it asks a receiver for an answer, and stores nothing",
-    "handsets/{phone}": "message_pages/test_handsets.py clicks it twice: it takes a text first",
-    "campaigns/{campaign}/test": "it sends as `send` does, and takes a contact and a route",
-    "conversations/{phone}": "it sends as `send` does, and takes an inbound text to answer",
+    "webhooks/{endpoint}/test": "test_webhooks.py clicks it twice: both posts are one event",
+    "handsets/{phone}": "test_handsets.py clicks it twice: it counts what comes again",
     "conversations/{phone}/opt-out": SAME_TWICE,
     "contacts/{contact}": SAME_TWICE,
     "contacts/tags": SAME_TWICE,
@@ -99,13 +105,15 @@ def test_each_form_is_clicked_twice_or_has_a_reason_not_to_be(portal: Portal) ->
 
 @pytest.fixture
 def all_there(db: Database, amina: str, there: There) -> There:
-    """Amina has one of each thing, credits and money, and a document."""
+    """Amina has one of each thing, credits and money, a document, and a text to answer."""
     grant(db, amina, 1_000)
+    open_route(db)
     with db.write() as tx:
         prices.set_price(tx, "GHS", "2.50", 100)
         wallet.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
         waiting = senders.register(tx, amina, "SHOP", sandbox=False, now_ms=clock.now_ms())
         sender = senders.text_id(waiting)
+        store_inbound(tx, amina, "hi", sender=there.phone, sandbox=True)
         paper = senders.attach(
             tx, amina, sender, "a.pdf", b"%PDF-1.4\n%%EOF\n", now_ms=clock.now_ms()
         )
@@ -116,6 +124,15 @@ def entries_of(db: Database) -> int:
     with db.read() as tx:
         found: int = tx.execute(sa.select(sa.func.count()).select_from(audit_log)).scalar_one()
         return found
+
+
+def texts_of(db: Database) -> int:
+    """Returns how many texts there are, in both directions."""
+    with db.read() as tx:
+        return sum(
+            tx.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+            for table in (messages, inbound)
+        )
 
 
 def told(answer: httpx.Response) -> tuple[int, str | None, list[str]]:
@@ -138,7 +155,7 @@ def test_a_form_that_is_clicked_twice_has_one_effect_and_one_answer(
     visitor.get(home)
     if name == "contacts/import":  # one at a time: the other one ends first
         visitor.post(f"{home}/contacts/imports/{all_there.file}", {"do": "stop"})
-    before = entries_of(db)
+    before, texts = entries_of(db), texts_of(db)
     form = {**wanted.form, "once": "of this form"}
     more = {} if wanted.files is None else {"files": wanted.files}
     first, second = visitor.post_twice(path, form, **more)
@@ -146,6 +163,7 @@ def test_a_form_that_is_clicked_twice_has_one_effect_and_one_answer(
     if name != "campaigns/new/import":  # its first answer is a report, and the second leads on
         assert told(first) == told(second), second.text
     assert entries_of(db) == before + wanted.entries
+    assert texts_of(db) == texts + wanted.texts
     after = contents(db)
     visitor.post(path, form, **more)
     assert contents(db) == after, "and a third click does nothing either"

@@ -116,6 +116,19 @@ def test_a_sample_reaches_a_real_receiver_and_its_answer_is_shown(
     assert "<code>ok</code>" in page.text
 
 
+def test_a_sample_that_is_clicked_twice_is_one_event(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    with receiver_in_a_thread(says(OK)) as receiver:
+        made, _ = endpoint(db, amina, receiver.url())
+        visitor.get(path_of(home, made))
+        visitor.post_twice(f"{path_of(home, made)}/test", {"once": "of this form"})
+        visitor.post(f"{path_of(home, made)}/test")
+        sent = [re.findall(r"(?im)^webhook-id: (\S+)", head)[0] for head in receiver.heads]
+    assert len(sent) == 3
+    assert sent[0] == sent[1] != sent[2]
+
+
 def test_a_sample_that_nobody_takes_says_why(
     visitor: Visitor, db: Database, amina: str, home: str
 ) -> None:

@@ -60,7 +60,7 @@ def opened(browser: Browser, width: int) -> Page:
     return browser.new_context(viewport={"width": width, "height": HEIGHT}).new_page()
 
 
-def sign_in_operator(page: Page, server: Server) -> None:
+def sign_in_owner(page: Page, server: Server) -> None:
     """Signs in as the owner of amina's account, by keyboard alone."""
     page.goto(link(server))
     expect(page.get_by_role("button", name="Sign in")).to_be_focused()

@@ -99,10 +99,11 @@ class Visitor:
         forms: Sequence[Mapping[str, str]],
         hold: Callable[[Connection], object],
     ) -> list[httpx.Response]:
-        """Sends forms of the last page while the test's own transaction holds what `hold` locks. It
-        ends when all of them wait for it.
+        """Sends forms of the last page, each as of a page of its own, while the test's own
+        transaction holds what `hold` locks. It ends when all of them wait for it.
         """
-        sent = [{"form_token": self.token, **form} for form in forms]
+        of_page = {"form_token": self.token}
+        sent = [{**of_page, "once": secrets.token_urlsafe(), **form} for form in forms]
 
         async def all_at_once() -> list[httpx.Response]:
             with self.db.write() as tx:
@@ -114,15 +115,14 @@ class Visitor:
         return self._run(all_at_once())
 
     def get_beside(self, path: str, form: str, how_often: int) -> float:
-        """Sends an empty form so often at once, and asks for a page meanwhile. It returns how many
-        seconds the page took.
+        """Sends an empty form so often at once, each as of a page of its own, and asks for a page
+        meanwhile. It returns how many seconds the page took.
         """
-        data = {"form_token": self.token}
+        token = self.token
+        sent = [{"form_token": token, "once": secrets.token_urlsafe()} for _ in range(how_often)]
 
         async def both() -> float:
-            forms = [
-                asyncio.create_task(self._client.post(form, data=data)) for _ in range(how_often)
-            ]
+            forms = [asyncio.create_task(self._client.post(form, data=each)) for each in sent]
             await asyncio.sleep(0.3)
             began = time.monotonic()
             self.page = await self._client.get(path)

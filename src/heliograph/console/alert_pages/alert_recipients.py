@@ -12,22 +12,35 @@ from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page
 from heliograph.database.secret_key_canary import keys_in_use
 from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.once import record_of, run_user_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
+from heliograph.requests import Answer
 
 CHANGES: Final = ("test", "remove")
 
 
 def add(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
-    """Adds an address. The secret of a webhook is shown, once. Raises InvalidRequest."""
-    recipient, secret = alerts.add_recipient(
-        tx,
-        body_of(asking).get("address", ""),
-        secret_key=keys_in_use(tx, asking.service.secret_keys),
-        allow=asking.service.webhook_networks,
-        now_ms=asking.now_ms,
-    )
-    visit.audit(tx, None, "alert.add", recipient.text_id, after=cut(recipient.address, REASON_MAX))
+    """Adds an address. The secret of a webhook is shown, also to who sends this form twice. Raises
+    InvalidRequest, and NotFound if the recipient was removed since.
+    """
+    keys = keys_in_use(tx, asking.service.secret_keys)
+
+    def effect(tx: Connection) -> Answer:
+        recipient, _ = alerts.add_recipient(
+            tx,
+            body_of(asking).get("address", ""),
+            secret_key=keys,
+            allow=asking.service.webhook_networks,
+            now_ms=asking.now_ms,
+        )
+        after = cut(recipient.address, REASON_MAX)
+        visit.audit(tx, None, "alert.add", recipient.text_id, after=after)
+        return Answer({"id": recipient.text_id})
+
+    added = record_of(run_user_form_once(tx, asking, visit.session.user.id, effect))["id"]
+    recipient = alerts.recipient_of(tx, added)
+    secret = alerts.secret_of(tx, recipient.id, keys)
     if secret is None:
         return redirect(ALERTS, DoneNotice.SAVED)
     return page("alert_secret.html", asking, visit, recipient=recipient, secret=secret)

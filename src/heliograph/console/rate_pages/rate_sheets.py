@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from heliograph import accounts, carriers, pricing
 from heliograph.base.clock import rfc3339
@@ -21,8 +21,9 @@ from heliograph.console.rate_pages.weighed_rows import weighed_rows
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.once import redirects_once_by
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, DoneNotice, redirect
+from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.pricing import BadRow, ChangeKind, sheets
 from heliograph.users import OperatorRight
 
@@ -86,17 +87,18 @@ def upload(asking: PageRequest) -> Response:
         if read.bad:
             return listed(tx, asking, visit, bad=read.bad)
 
-    def store(tx: Connection) -> str:
-        return sheets.upload(
+    def store(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+        sheet = sheets.upload(
             tx,
             body.get("name", ""),
             read.rates,
             visit.session.user,
             is_whole="whole" in body,
             now_ms=asking.now_ms,
-        ).text_id
+        )
+        return redirect(f"{SHEETS}/{sheet.text_id}")
 
-    return RedirectResponse(f"{SHEETS}/{asking.db.transact(store)}", SEE_OTHER, HEADERS)
+    return asking.db.transact(lambda tx: redirects_once_by(store)(tx, asking, visit))
 
 
 may_upload_at_all = in_own_transactions(may_upload)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from sqlalchemy.engine import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from heliograph import accounts
 from heliograph.base.errors import Forbidden
@@ -19,7 +19,7 @@ from heliograph.console.reasons import reason_of
 from heliograph.portal.handlers import Handler, PageRoute, file_form_route, form_route, page_route
 from heliograph.portal.page_request import CONSOLE, PageRequest
 from heliograph.portal.pages import OF_ACCOUNT, PAGES
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, DoneNotice, page, redirect
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import OperatorView, ReadOnlyView, Visit, visit_of
 from heliograph.users import OperatorRight, Role, portal_views
 
@@ -40,7 +40,7 @@ def begin(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
     account = accounts.with_text_id(tx, asking.path["account"])
     text_id = accounts.text_id(account)
     portal_views.begin_view(tx, visit.session, account.id, text_id, reason, now_ms=asking.now_ms)
-    return RedirectResponse(f"{SEEN}/{text_id}", SEE_OTHER, HEADERS)
+    return redirect(f"{SEEN}/{text_id}")
 
 
 def leave(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:

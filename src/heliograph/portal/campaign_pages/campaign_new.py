@@ -45,6 +45,7 @@ def new(
     return page(
         "campaign_new.html",
         asking,
+        is_form_page=True,
         status=400 if errors else 200,
         visit=visit,
         preview=None if errors or not asking.sent.form else _previewed(tx, asking, visit),

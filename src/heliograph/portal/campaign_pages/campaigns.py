@@ -29,7 +29,7 @@ from heliograph.portal.list_page import list_page
 from heliograph.portal.message_pages.failure_advice import ADVICE
 from heliograph.portal.once import redirects_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import page, redirect
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.users import Right
 
@@ -40,6 +40,8 @@ TOO_LARGE: Final = (
     " with the command heliograph campaign estimate, and launches with heliograph campaign launch."
 )
 OVER: Final = (states.COMPLETED, states.CANCELED, states.FAILED)
+# by the buttons of a campaign's page
+MADE_BY: Final = {"pause": states.PAUSED, "resume": states.SENDING, "cancel": states.CANCELED}
 AS_FAR_FIELD: Final = "as_far_as_credits_reach"
 
 
@@ -110,8 +112,12 @@ def launch(asking: PageRequest) -> Response:
                 about = campaigns.text_id(campaign)
                 visit.audit(tx, asking, "campaign.launch", about, campaign.name)
     except (Conflict, InvalidRequest, InsufficientCredits) as refusal:
-        return _shown_launch(asking, visit, refusal)
-    return _redirect_to(visit, campaign)
+        with asking.db.read() as tx:
+            campaign = of_account(tx, asking.path["campaign"], visit)
+        if not _is_done(campaign, "launch"):
+            return _shown_launch(asking, visit, refusal)
+        is_started = False
+    return _redirect_to(visit, campaign, None if is_started else DoneNotice.DONE_ALREADY)
 
 
 def change(asking: PageRequest) -> Response:
@@ -127,7 +133,12 @@ def change(asking: PageRequest) -> Response:
 def _change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Raises Conflict and InvalidRequest."""
     campaign = of_account(tx, asking.path["campaign"], visit)
-    _move(tx, asking, visit, campaign)
+    try:
+        _move(tx, asking, visit, campaign)
+    except states.WrongState:
+        if not _is_done(of_account(tx, asking.path["campaign"], visit), asking.sent.form["do"]):
+            raise
+        return _redirect_to(visit, campaign, DoneNotice.DONE_ALREADY)
     action = f"campaign.{asking.sent.form['do']}"
     visit.audit(tx, asking, action, campaigns.text_id(campaign), campaign.name)
     return _redirect_to(visit, campaign)
@@ -153,6 +164,16 @@ def _move(tx: Connection, asking: PageRequest, visit: Visit, campaign: Campaign)
             )
         case unknown:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
+
+
+def _is_done(campaign: Campaign, button: str) -> bool:
+    """Returns whether a campaign is already what a button would make of it. Somebody else, or
+    another tab, was faster then.
+    """
+    if button == "launch":
+        has_begun = campaign.started_at_ms is not None
+        return has_begun and campaign.status not in (states.CANCELED, states.FAILED)
+    return campaign.status == MADE_BY.get(button)
 
 
 def _require(tx: Connection, asking: PageRequest) -> Visit:
@@ -290,5 +311,5 @@ def _starts_in_form(campaign: Campaign, visit: Visit) -> str:
     return datetime.fromtimestamp(campaign.scheduled_at_ms / 1_000, zone).strftime("%Y-%m-%dT%H:%M")
 
 
-def _redirect_to(visit: Visit, campaign: Campaign) -> Response:
-    return redirect(f"{visit.home}/campaigns/{campaigns.text_id(campaign)}")
+def _redirect_to(visit: Visit, campaign: Campaign, said: DoneNotice | None = None) -> Response:
+    return redirect(f"{visit.home}/campaigns/{campaigns.text_id(campaign)}", said)

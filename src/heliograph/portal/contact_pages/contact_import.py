@@ -20,7 +20,7 @@ from heliograph.contacts.stored_import import FileToImport
 from heliograph.portal.contact_pages.contacts import read_owner
 from heliograph.portal.once import redirects_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import page, redirect
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.text import read_country
@@ -99,14 +99,28 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         case "stop":
             is_changed = stored_import.stop(tx, found)
         case "go_on":
-            stored_import.go_on(tx, found, now_ms=asking.now_ms)
-            is_changed = True
+            is_changed = _goes_on(tx, asking, visit, found)
         case unknown:
             raise InvalidRequest(f"{shown(unknown or '')} is no button of this page.")
     if is_changed:
         visit.audit(tx, asking, f"contact.import_{asking.sent.form['do']}", found.text_id)
     path = f"{visit.home}/contacts/imports/{found.text_id}"
-    return redirect(path)
+    return redirect(path, None if is_changed else DoneNotice.DONE_ALREADY)
+
+
+def _goes_on(
+    tx: Connection, asking: PageRequest, visit: Visit, stopped: stored_import.StoredImport
+) -> bool:
+    """Lets an import go on. Returns False if it does so already: another tab was faster. Raises
+    what `go_on` raises.
+    """
+    try:
+        stored_import.go_on(tx, stopped, now_ms=asking.now_ms)
+    except stored_import.ImportRunning:
+        if not stored_import.import_by_id(tx, visit.account.id, stopped.text_id).is_running:
+            raise
+        return False
+    return True
 
 
 def _read(asking: PageRequest, visit: Visit) -> tuple[ContactOwner, FileToImport]:

@@ -231,6 +231,7 @@ def _conversation(
         "conversation.html",
         asking,
         is_live=True,
+        is_form_page=True,
         status=200 if error is None else error.status,
         visit=visit,
         phone=phone,

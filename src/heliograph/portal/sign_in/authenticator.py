@@ -10,13 +10,17 @@ from starlette.responses import RedirectResponse, Response
 from heliograph import users
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.portal.filled_form import choice_of
+from heliograph.portal.once import random_of_user, redirects_once_by, run_user_form_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page, redirect
 from heliograph.portal.sign_in import user_page
 from heliograph.portal.visit import OwnVisit
+from heliograph.requests import Answer
 
 PATH: Final = f"{user_page.PATH}/authenticator"
 CHOICES: Final = ("begin", "confirm", "new codes", "turn off")
+MAKES_CODES: Final = ("confirm", "new codes")
+RECOVERY_PURPOSE: Final = "recovery codes"
 _GROUP: Final = 4  # characters of the secret, for whoever types it
 
 
@@ -53,28 +57,48 @@ def change(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
     does: whoever is in one of them has proven less.
     """
     visit.require_proof(tx, asking.now_ms)
-    form, user, keys = asking.sent.form, visit.session.user, asking.service.secret_keys
-    wanted = choice_of("do", form.get("do", ""), CHOICES)
-    if wanted == "confirm":
-        code = form.get("code", "").strip()
-        codes = users.two_step.confirm(tx, keys, user.id, code, now_ms=asking.now_ms)
-        users.end_others(tx, visit.session)
-        users.note_second_step(tx, visit.session)
-        return _kept(asking, visit, codes)
-    if wanted == "new codes":
-        codes = users.two_step.new_recovery_codes(tx, user.id)
-        users.end_others(tx, visit.session)
-        return _kept(asking, visit, codes)
-    if wanted == "turn off":
-        users.two_step.turn_off(tx, user.id)
-        users.end_others(tx, visit.session)
-        return RedirectResponse(user_page.PATH, SEE_OTHER, HEADERS)
-    users.two_step.begin(tx, keys, user.id, now_ms=asking.now_ms)
-    return RedirectResponse(PATH, SEE_OTHER, HEADERS)
+    wanted = choice_of("do", asking.sent.form.get("do", ""), CHOICES)
+    if wanted in MAKES_CODES:
+        return _with_codes(tx, asking, visit, is_confirmed=wanted == "confirm")
+    return redirects_once_by(_begin if wanted == "begin" else _turn_off)(tx, asking, visit)
 
 
-def _kept(asking: PageRequest, visit: OwnVisit, codes: list[str]) -> Response:
+def _with_codes(
+    tx: Connection, asking: PageRequest, visit: OwnVisit, *, is_confirmed: bool
+) -> Response:
+    """Makes recovery codes, and shows them, also to who sends this form twice: they are made of its
+    random value, and stored nowhere.
+    """
+    user, keys = visit.session.user, asking.service.secret_keys
+    random = random_of_user(asking, visit.session, RECOVERY_PURPOSE)
+
+    def effect(tx: Connection) -> Answer:
+        if is_confirmed:
+            code = asking.sent.form.get("code", "").strip()
+            users.two_step.confirm(tx, keys, user.id, code, random, now_ms=asking.now_ms)
+            users.note_second_step(tx, visit.session)
+        else:
+            users.two_step.new_recovery_codes(tx, user.id, random)
+        users.end_others(tx, visit.session)
+        return Answer({})
+
+    run_user_form_once(tx, asking, user.id, effect)
+    codes = users.two_step.written_codes(random)
+    if not users.two_step.any_counts(tx, user.id, codes):  # others have taken their place since
+        return redirect(user_page.PATH)
     return page("recovery_codes.html", asking, visit=visit.shown, codes=codes)
+
+
+def _begin(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
+    keys = asking.service.secret_keys
+    users.two_step.begin(tx, keys, visit.session.user.id, now_ms=asking.now_ms)
+    return redirect(PATH)
+
+
+def _turn_off(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
+    users.two_step.turn_off(tx, visit.session.user.id)
+    users.end_others(tx, visit.session)
+    return redirect(user_page.PATH)
 
 
 def _drawn(address: str) -> Markup:

@@ -12,6 +12,7 @@ from heliograph.base.errors import NotFound, Unauthorized
 from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie, set_cookie
 from heliograph.portal.filled_form import is_kept_for, keep, sealed, sealed_after_end
+from heliograph.portal.once import NOBODY, run_user_form_once
 from heliograph.portal.page_request import (
     BACK_COOKIE,
     HOME,
@@ -23,6 +24,7 @@ from heliograph.portal.page_request import (
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.sign_in.finish_sign_in import continue_sign_in, finish_sign_in
 from heliograph.portal.visit import NotFresh, WeakSession, home_of
+from heliograph.requests import Answer
 from heliograph.users import NotSignedIn, SignIn, SignInFirst, mails, password_tries
 from heliograph.users.password_tries import Guesser, TooManyTries
 
@@ -91,9 +93,14 @@ def mail_link(asking: PageRequest) -> Response:
     guesser = Guesser(email, asking.address, asking.browser)
     if not asking.service.sends_mail:
         raise NotFound("This service sends no mail.")
-    with asking.db.write() as tx:
+
+    def effect(tx: Connection) -> Answer:
         password_tries.count_mail(tx, guesser, now_ms=asking.now_ms)
         mails.mail_link(tx, email, now_ms=asking.now_ms, language=languages.language())
+        return Answer({})
+
+    with asking.db.write() as tx:
+        run_user_form_once(tx, asking, NOBODY, effect)
     response = page("link_mailed.html", asking)
     back = path_of_page(asking.sent.form.get("back", ""))
     set_cookie(response, BACK_COOKIE, back, kept_s=users.LINK_MS // 1_000)

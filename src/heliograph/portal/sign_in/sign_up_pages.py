@@ -14,10 +14,12 @@ from heliograph import accounts, users, wallet
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound, RateLimited
 from heliograph.portal import languages
 from heliograph.portal.filled_form import body_of
+from heliograph.portal.once import NOBODY, run_user_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.sign_in.finish_sign_in import continue_sign_in
 from heliograph.portal.visit import home_of
+from heliograph.requests import Answer
 from heliograph.text import country_codes
 from heliograph.users import NotSignedIn, Role, SignIn, password_tries
 from heliograph.users.password_tries import Guesser
@@ -50,15 +52,21 @@ def ask(asking: PageRequest) -> Response:
     _require_open(asking)
     try:
         wanted = _read(body_of(asking))
-        guesser = Guesser(wanted.email, asking.address, asking.browser)
         with asking.db.write() as tx:
-            password_tries.count_sign_up(tx, guesser, now_ms=asking.now_ms)
-            users.sign_ups.ask(tx, wanted, now_ms=asking.now_ms, language=languages.language())
+            run_user_form_once(tx, asking, NOBODY, lambda tx: _mailed(tx, asking, wanted))
     except InvalidRequest as refused:
         return form(asking, refused.fields, refused.status)
     except RateLimited as refused:
         return form(asking, [FieldError("email", str(refused))], refused.status)
     return page("sign_up_mailed.html", asking, email=wanted.email)
+
+
+def _mailed(tx: Connection, asking: PageRequest, wanted: SignUp) -> Answer:
+    """Has the link mailed. Raises RateLimited."""
+    guesser = Guesser(wanted.email, asking.address, asking.browser)
+    password_tries.count_sign_up(tx, guesser, now_ms=asking.now_ms)
+    users.sign_ups.ask(tx, wanted, now_ms=asking.now_ms, language=languages.language())
+    return Answer({})
 
 
 def confirm(asking: PageRequest) -> Response:

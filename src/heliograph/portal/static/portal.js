@@ -78,6 +78,42 @@ document.addEventListener("submit", (submit) => {
   else sent.set(form, submit.timeStamp);
 });
 
+// A page that shows a form again is the answer to that form: who loads it again would be asked whether to
+// send the form again. So its place in the history becomes that of the form's page, and keeps
+// what was typed, which is filled in when it is loaded again.
+const TYPED = "input:not([type=hidden], [type=password], [type=file], [autocomplete=one-time-code]), select, textarea";
+const OF_ONE_PAGE = ["form_token", "once", "shown"];
+const isTicked = (field) => ["checkbox", "radio"].includes(field.type);
+
+// What was typed into each form, by where the form leads, by its hidden fields, and by its place among
+// others like it: what stood in one line of a list is not filled in in another.
+function typedFields() {
+  const alike = {}, found = [];
+  for (const form of document.querySelectorAll("main form[method=post]")) {
+    const hidden = [...form.querySelectorAll("[type=hidden]")].filter((field) => !OF_ONE_PAGE.includes(field.name));
+    const name = [form.getAttribute("action"), ...hidden.map((field) => field.value)].join(" ");
+    alike[name] = (alike[name] ?? 0) + 1;
+    found.push({ form, name: `${name} ${alike[name]}`, fields: [...form.elements].filter((field) => field.matches(TYPED)) });
+  }
+  return found;
+}
+function keepTyped(address) {
+  const typed = {};
+  for (const { name, fields } of typedFields()) typed[name] = fields.map((field) => (isTicked(field) ? field.checked : field.value));
+  history.replaceState({ ...history.state, typed }, "", address);
+}
+function fillIn(typed) {
+  for (const { form, name, fields } of typedFields()) {
+    if (typed[name]?.length !== fields.length) continue;
+    fields.forEach((field, place) => { field[isTicked(field) ? "checked" : "value"] = typed[name][place]; });
+    form.dispatchEvent(new Event("input", { bubbles: true })); // it is counted or previewed
+  }
+}
+const { pageOfForm } = document.getElementById("main").dataset;
+if (pageOfForm !== undefined) keepTyped(pageOfForm);
+else if (history.state?.typed) setTimeout(() => fillIn(history.state.typed)); // htmx listens by then
+document.addEventListener("change", () => { if (history.state?.typed) keepTyped(); });
+
 // Who only looks at the portal of somebody else sees its forms, and cannot fill them in. The server
 // refuses them in any case.
 function closeForms() {

@@ -142,7 +142,7 @@ from heliograph.wallet.tables import wallets as purses
         "S = Insert('wallets', Row)",
         "S = Insert(wallets.name, Row)",
         "KEPT = PruningRule(wallets.name, 'id', 1)",
-        "yield from gone(tx, wallets, mine)",
+        "yield from deleted(tx, wallets, mine)",
         "SEALED = tuple(Sealed(n, c, k) for n, c in (('x', wallets.c.currency),))",
     ],
 )

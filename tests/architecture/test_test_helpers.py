@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
+import pytest
+
 from tests.support.sources import ROOT, nodes_of, sources
 
 TESTS = ROOT / "tests"
@@ -111,9 +113,32 @@ def _name_given(decorator: ast.expr) -> str | None:
 
 
 def _imported(node: ast.AST) -> list[tuple[int, str]]:
-    """Yields the line and the name of each module that it imports."""
+    """Returns the line and the name of each module that an import takes something of. One that is
+    relative is of the tests, for these folders are no packages of anything else.
+    """
     if isinstance(node, ast.Import):
         return [(node.lineno, alias.name) for alias in node.names]
-    if isinstance(node, ast.ImportFrom):
-        return [(node.lineno, node.module or "")]
-    return []
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    if node.level:
+        return [(node.lineno, f"tests.{'.' * node.level}{node.module or ''}")]
+    if node.module == "tests":
+        return [(node.lineno, f"tests.{alias.name}") for alias in node.names]
+    return [(node.lineno, node.module or "")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import tests.api.conftest",
+        "from tests import api",
+        "from tests.api import conftest",
+        "from ..api import conftest",
+        "from .test_keys import helper",
+        "from . import test_keys",
+    ],
+)
+def test_an_import_of_another_folder_of_tests_is_seen(line: str) -> None:
+    [(_, module)] = [found for node in ast.walk(ast.parse(line)) for found in _imported(node)]
+    assert module.startswith("tests.")
+    assert not module.startswith("tests.support")

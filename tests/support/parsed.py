@@ -50,6 +50,8 @@ def named_in(trees: Iterable[ast.AST]) -> dict[str, str]:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
             named[name] = f"{named.get(name, '')} {ast.unparse(node.value)}".strip()
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+            named[node.target.id] = ast.unparse(node.value)
         elif isinstance(node, ast.ImportFrom):
             named.update({each.asname: each.name for each in node.names if each.asname})
     return named

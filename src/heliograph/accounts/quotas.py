@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts import storage_used_sql
 from heliograph.accounts.account import by_id, text_of_id
 from heliograph.accounts.tables import accounts, storage_quotas, storage_used
 from heliograph.base.clock import DAY_MS
@@ -29,16 +30,9 @@ MB: Final = 10**6
 # yesterday's counters are nobody's any more
 STORAGE_KEPT: Final = (PruningRule(storage_used.name, "day_ms", 2 * DAY_MS, is_counts=True),)
 
-# A clock that is behind counts in the day that there is.
-INTO_USED: Final = "INSERT INTO storage_used (account_id, sandbox, kind, day_ms, octets)"
-ADDED_TO_USED: Final = """ON CONFLICT (account_id, sandbox, kind) DO UPDATE SET
-        octets = CASE WHEN storage_used.day_ms >= excluded.day_ms THEN storage_used.octets
-            ELSE 0 END + excluded.octets,
-        day_ms = CASE WHEN storage_used.day_ms >= excluded.day_ms THEN storage_used.day_ms
-            ELSE excluded.day_ms END"""
 _COUNT: Final = sa.text(f"""
-    {INTO_USED} VALUES (:account_id, :sandbox, :kind, :day_ms, :octets)
-    {ADDED_TO_USED}
+    {storage_used_sql.INTO_USED} VALUES (:account_id, :sandbox, :kind, :day_ms, :octets)
+    {storage_used_sql.ADDED_TO_USED}
     RETURNING octets""").bindparams(sa.bindparam("account_id", type_=RawId))
 
 

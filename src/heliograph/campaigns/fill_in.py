@@ -61,11 +61,13 @@ class Filling:
 
     def groups(self, recipients: Iterable[CampaignRecipient], digits: int) -> list[Group]:
         """Groups recipients as the database does when all get the same text."""
-        found: dict[tuple[str, str | None], list[int]] = {}
+        counts: Counter[tuple[str, str | None]] = Counter()
+        segments: Counter[tuple[str, str | None]] = Counter()
         for recipient in recipients:
-            sums = found.setdefault(
-                (str(recipient.recipient)[:digits], recipient.country_code), [0, 0]
-            )
-            sums[0] += 1
-            sums[1] += recipient.segments or 0
-        return [Group(*key, *sums) for key, sums in found.items()]
+            key = (str(recipient.recipient)[:digits], recipient.country_code)
+            counts[key] += 1
+            segments[key] += recipient.segments or 0
+        return [
+            Group(first_digits, country_code, count, segments[first_digits, country_code])
+            for (first_digits, country_code), count in counts.items()
+        ]

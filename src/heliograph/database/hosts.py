@@ -76,9 +76,11 @@ def status_sql(with_system: bool, *more: str) -> str:
 
 
 def status_of(row: Any) -> HostStatus:
-    """Returns what the first four columns of `status_sql` say."""
-    read_only, is_standby, system, timeline = tuple(row)[:4]
-    return HostStatus(read_only, is_standby, system, int(timeline, 16))
+    """Returns what the first columns of `status_sql` say. Neither driver gives their names to a
+    row of this statement, which also begins a session.
+    """
+    columns = dict(zip(HostStatus._fields, row, strict=False))
+    return HostStatus(**{**columns, "timeline": int(columns["timeline"], 16)})
 
 
 class ChosenHost(NamedTuple):

@@ -6,6 +6,7 @@ slot. So nobody waits for another, and a look at a million messages is a sum ove
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -207,7 +208,11 @@ async def add(tx: HotTx, changed: Iterable[tuple[int, GroupTally]], slot: int) -
     """
     of_process = (os.getpid() + slot) % SLOTS
     await _ADD.rows(
-        tx, [_Added(group_id, of_process, *tally) for group_id, tally in sorted(changed)]
+        tx,
+        [
+            _Added(group_id=group_id, slot=of_process, **tally._asdict())
+            for group_id, tally in sorted(changed)
+        ],
     )
 
 
@@ -231,16 +236,12 @@ async def campaigns_of(tx: HotTx, group_ids: set[int]) -> dict[int, str]:
 
 def moved(rows: Iterable[MessageRow]) -> dict[int, GroupTally]:
     """Returns what the changes of some messages add to their groups."""
-    found: dict[int, list[int]] = {}
+    found: dict[int, Counter[str]] = {}
     for row in rows:
         if row.group_id is None or not row.changed:
             continue
-        tally = found.setdefault(row.group_id, [0] * len(GroupTally._fields))
-        tally[_PLACE[row.was]] -= 1
-        tally[_PLACE[row.status]] += 1
-        tally[_CREDITS] -= row.refunded - row.refunded_before
-    return {group_id: GroupTally(*tally) for group_id, tally in found.items()}
-
-
-_PLACE: Final = {name: place for place, name in enumerate(GroupTally._fields)}
-_CREDITS: Final = _PLACE["credits"]
+        tally = found.setdefault(row.group_id, Counter())
+        tally[row.was] -= 1
+        tally[row.status] += 1
+        tally["credits"] -= row.refunded - row.refunded_before
+    return {group_id: GroupTally(**tally) for group_id, tally in found.items()}

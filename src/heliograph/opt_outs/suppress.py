@@ -184,7 +184,9 @@ async def store_opt_outs(
     """
     made = _made(phones, now_ms)
     given = [
-        _NewSuppression(*owner, phone, scope.sender, raw_id, source.value)
+        _NewSuppression(
+            **owner._asdict(), phone=phone, sender=scope.sender, id=raw_id, source=source.value
+        )
         for phone, raw_id in made.items()
     ]
     stored = {row.id for row in await _SUPPRESS.rows(tx, given)}
@@ -206,7 +208,13 @@ async def delete_opt_outs(
     """Deletes opt-outs, and returns them in the order of their phones. It tells nobody."""
     sender, by_keyword = scope.sender if scope else "", by is OptOutSource.KEYWORD
     given = [
-        _ToLift(*owner, phone, sender, scope is None, by_keyword)
+        _ToLift(
+            **owner._asdict(),
+            phone=phone,
+            sender=sender,
+            any_sender=scope is None,
+            by_keyword_only=by_keyword,
+        )
         for phone in sorted(map(int, phones))
     ]
     lifted = sorted((row.phone, row.sender) for row in await _LIFT.rows(tx, given))

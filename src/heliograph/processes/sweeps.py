@@ -160,7 +160,12 @@ class Sweeps:
             queued, doubts = waiting.get(carrier.id, WaitingMessages()), in_doubt.get(carrier.id, 0)
             metrics.measured(carrier.name, queued.messages, queued.oldest_s, doubts)
             measured[carrier.id] = MeasuredQueue(
-                *queued.ahead, *queued.bulk, doubts, self._unmatched.get(carrier.id, 0)
+                waiting_ahead=queued.ahead.messages,
+                oldest_ahead_s=queued.ahead.oldest_s,
+                waiting_bulk=queued.bulk.messages,
+                oldest_bulk_s=queued.bulk.oldest_s,
+                in_doubt=doubts,
+                unmatched=self._unmatched.get(carrier.id, 0),
             )
         self.measured = measured
         self._show_only(frozenset(carrier.name for carrier in carriers))

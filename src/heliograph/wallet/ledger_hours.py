@@ -92,7 +92,9 @@ def store_hour(tx: Connection, at_ms: int, sums: list[HourSums], now_ms: int) ->
     whole: dict[tuple[str, str], HourSums] = {}
     for each in sums:
         key = (each.type, each.currency)
-        known = whole.get(key, HourSums(EVERY_ACCOUNT, *key, 0, 0, 0))
+        known = whole.get(
+            key, each._replace(account_id=EVERY_ACCOUNT, entries=0, credits=0, amount_minor=0)
+        )
         whole[key] = known._replace(
             entries=known.entries + each.entries,
             credits=known.credits + each.credits,

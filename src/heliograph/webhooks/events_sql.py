@@ -16,7 +16,7 @@ from heliograph.database.statements import (
     columns_of,
     values_of,
 )
-from heliograph.webhooks.states import MISSED
+from heliograph.webhooks.states import DELIVERY, MISSED
 
 
 class EventAccount(Row, frozen=True):
@@ -36,6 +36,7 @@ class ListeningEndpoint(Row, frozen=True):
     enabled: Bool
 
 
+_BEGUN_MISSED: Final = DELIVERY.begun_as(MISSED)
 _ENDPOINT: Final = "e.id AS endpoint_id, e.sandbox, e.kinds, e.disabled_at_ms IS NULL AS enabled"
 # A partner's endpoint may want to hear of its customers too.
 LISTENERS: Final = BatchStatement(
@@ -90,7 +91,7 @@ _TELL: Final = TablesStatement(
             FROM :events AS e),
         missed AS (
             INSERT INTO webhook_deliveries (endpoint_id, at_ms, event_id, outcome,
-                tries) SELECT m.*, '{MISSED}', 0 FROM :missed AS m)
+                tries) SELECT m.*, '{_BEGUN_MISSED}', 0 FROM :missed AS m)
         INSERT INTO webhook_queue (endpoint_id, due_at_ms, event_id, tries) SELECT w.*, 0
             FROM :waiting AS w""",
 )
@@ -112,7 +113,7 @@ _MISSED: Final = BatchStatement(
     Nothing,
     sqlite=f"""
         INSERT INTO webhook_deliveries (endpoint_id, at_ms, event_id, outcome, tries)
-            VALUES (:endpoint_id, :at_ms, :event_id, '{MISSED}', 0)""",
+            VALUES (:endpoint_id, :at_ms, :event_id, '{_BEGUN_MISSED}', 0)""",
 )
 
 

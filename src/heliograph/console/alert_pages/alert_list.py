@@ -57,6 +57,21 @@ def fields_of(kind: AlertKind) -> tuple[str, str, str]:
     return (f"{kind}_on", f"{kind}_threshold", f"{kind}_hold")
 
 
+def _shown(rule: AlertRule) -> ShownRule:
+    before, behind = RULE_WORDS[rule.kind]
+    on_field, threshold_field, hold_field = fields_of(rule.kind)
+    return ShownRule(
+        rule=rule,
+        before=before,
+        behind=behind,
+        on_field=on_field,
+        threshold_field=threshold_field,
+        hold_field=hold_field,
+        shown_field=shown_field(rule.kind),
+        told=rule_in_words(rule),
+    )
+
+
 def shown_field(kind: AlertKind) -> str:
     """Returns the name of the field that says what the page has shown of a rule."""
     return f"{kind}_shown"
@@ -87,16 +102,7 @@ def listed(
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows all of it, and the forms to those who may use them."""
-    rules = [
-        ShownRule(
-            rule,
-            *RULE_WORDS[rule.kind],
-            *fields_of(rule.kind),
-            shown_field(rule.kind),
-            rule_in_words(rule),
-        )
-        for rule in alerts.all_rules(tx)
-    ]
+    rules = [_shown(rule) for rule in alerts.all_rules(tx)]
     recipients = alerts.all_recipients(tx)
     last = alerts.last_notifications(tx, [recipient.id for recipient in recipients])
     return page(

@@ -23,7 +23,7 @@ from heliograph.database.statements import (
     Text,
 )
 from heliograph.messages.queue.sql import QUEUE, QUEUE_COLUMNS, QueuedRun
-from heliograph.messages.states import QUEUED
+from heliograph.messages.states import MESSAGE, QUEUED
 from heliograph.requests import INSERT_KEYS, StoredKey
 from heliograph.wallet import INSERT_ENTRIES, Entry
 
@@ -116,6 +116,7 @@ class _Stored(Row, frozen=True):
     keys: BigInt
 
 
+_BEGUN: Final = MESSAGE.begun_as(QUEUED)
 _SENDS: Final = ", ".join(name for name in SendRow.__struct_fields__ if name != "place")
 _MESSAGES: Final = (
     "id, send_id, account_id, sandbox, recipient, country_code, carrier_id, status, segments,"
@@ -161,7 +162,7 @@ _STORE: Final = TablesStatement(
         stored_messages AS (
             INSERT INTO messages ({_MESSAGES})
             SELECT m.id, s.id, s.account_id, s.sandbox, m.recipient, m.country_code, m.carrier_id,
-                '{QUEUED}', s.segments, m.credits, s.group_id
+                '{_BEGUN}', s.segments, m.credits, s.group_id
             FROM :messages AS m JOIN batch s USING (place)),
         stored_runs AS (
             INSERT INTO queue ({QUEUE_COLUMNS})
@@ -204,7 +205,7 @@ _STORE_MESSAGES: Final = BatchStatement(
     sqlite=f"""
     INSERT INTO messages ({_MESSAGES})
     VALUES (:id, :send_id, :account_id, :sandbox, :recipient, :country_code, :carrier_id,
-        '{QUEUED}', :segments, :credits, :group_id)""",
+        '{_BEGUN}', :segments, :credits, :group_id)""",
 )
 _STORE_WALLETS: Final = BatchStatement(
     WalletRow,

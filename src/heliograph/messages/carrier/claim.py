@@ -26,7 +26,7 @@ from heliograph.messages.queue.sql import (
     RunKey,
 )
 from heliograph.messages.read import OTP
-from heliograph.messages.states import CLAIMED, SUBMITTING, all_parts
+from heliograph.messages.states import CLAIMED, SEGMENT, SUBMITTING, all_parts
 
 log = Log(__name__)
 
@@ -45,6 +45,8 @@ class Claim(NamedTuple):
 
 
 NOTHING: Final = Claim([], [], [])
+_WITH_ROOM: Final = SEGMENT.begun_as(SUBMITTING)
+_WITHOUT: Final = SEGMENT.begun_as(CLAIMED)
 
 
 async def claim(
@@ -64,8 +66,8 @@ async def claim(
         link, carrier, await messages_sql.outgoing(tx, list(attempts)), attempts, now_ms, unsealed
     )
     rows: list[Submission | SubmitAnswer] = [*fresh, *refused]
-    states = [SUBMITTING if place < room else CLAIMED for place in range(len(fresh))] + [
-        CLAIMED
+    states = [_WITH_ROOM if place < room else _WITHOUT for place in range(len(fresh))] + [
+        _WITHOUT
     ] * len(refused)
     claimed = {
         (part.message_id, part.part)

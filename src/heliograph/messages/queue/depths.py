@@ -5,7 +5,12 @@ from sqlalchemy.engine import Connection
 
 from heliograph.database.database import Database
 from heliograph.database.postgresql.snapshot import read_one_snapshot
-from heliograph.messages.queue.rank import BULK_FROM_US, FAIR_SPACING_US, HELD_FROM_US
+from heliograph.messages.queue.rank import (
+    BULK_FROM_US,
+    FAIR_SPACING_US,
+    HELD_FROM_US,
+    AccountEnd,
+)
 from heliograph.messages.tables import inflight, queue, sends
 
 
@@ -26,12 +31,14 @@ def waiting_for_carrier(tx: Connection, carrier_id: int) -> int:
     return int(tx.execute(sa.select(queued + in_flight)).scalar_one())
 
 
-def account_ends(db: Database) -> list[tuple[str, int, int]]:
-    """Returns (account, carrier id, where its last run of bulk in that queue ends), for
-    FairQueue.resume. It takes one look at the whole queue.
+def account_ends(db: Database) -> list[AccountEnd]:
+    """Returns where each account's last run of bulk in a queue ends, for FairQueue.resume. It takes
+    one look at the whole queue.
     """
     columns = queue.c
-    end_us = sa.func.max(columns.rank_us + columns["count"] * columns.segments * FAIR_SPACING_US)
+    end_us = sa.func.max(
+        columns.rank_us + columns["count"] * columns.segments * FAIR_SPACING_US
+    ).label("end_us")
     query = sa.select(sends.c.account_id, columns.carrier_id, end_us).join(
         sends, sends.c.id == columns.send_id
     )
@@ -41,6 +48,5 @@ def account_ends(db: Database) -> list[tuple[str, int, int]]:
     with db.read() as tx:
         read_one_snapshot(tx)  # ten million sends that wait take ten seconds
         return [
-            (account_id, carrier_id, int(ends_us))
-            for account_id, carrier_id, ends_us in tx.execute(query)
+            AccountEnd(row.account_id, row.carrier_id, int(row.end_us)) for row in tx.execute(query)
         ]

@@ -12,7 +12,7 @@ It is kept in the memory of the accepting process, and read from the queue when 
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from heliograph.base import clock
 
@@ -29,6 +29,14 @@ RESTORED_FROM_US: Final = 10 * HELD_FROM_US  # … of a restored copy, until an 
 HEADS_KEPT_S: Final = 0.1
 
 
+class AccountEnd(NamedTuple):
+    """Says at which rank an account's last run to a carrier ends."""
+
+    account_id: str  # raw id
+    carrier_id: int
+    end_us: int
+
+
 class FairQueue:
     """Gives each run of messages its rank."""
 
@@ -39,13 +47,11 @@ class FairQueue:
         self._moment = 0  # counts the transactions that have begun and ended
         self._read_s = float("-inf")
 
-    def resume(self, ends: Iterable[tuple[Any, Any, Any]]) -> None:
-        """Resumes when a process starts, from (account, carrier id, where its last run ends) of all
-        that waits.
+    def resume(self, ends: Iterable[AccountEnd]) -> None:
+        """Resumes when a process starts, from where the accounts' last runs end of all that
+        waits.
         """
-        self._ends.update(
-            ((account_id, carrier_id), end_us) for account_id, carrier_id, end_us in ends
-        )
+        self._ends.update(((end.account_id, end.carrier_id), end.end_us) for end in ends)
 
     @contextmanager
     def places(self) -> Iterator["Ranks"]:
@@ -68,7 +74,7 @@ class FairQueue:
         """Returns whether the heads must be read again."""
         return clock.monotonic_s() - self._read_s > HEADS_KEPT_S
 
-    def read(self, heads: Iterable[tuple[Any, Any]], reader: "Ranks") -> None:
+    def read(self, heads: Iterable[tuple[int, int | None]], reader: "Ranks") -> None:
         """Takes over (carrier id, lowest rank of bulk in its queue or None) of each carrier, as the
         transaction of `reader` sees them. What others are storing meanwhile counts as waiting. An
         account that has nothing waiting owes nothing.

@@ -180,7 +180,7 @@ def quota_of(tx: Connection, account_id: str, kind: StoredKind) -> int | None:
 
 
 def quotas_of(tx: Connection, account_id: str) -> list[QuotaUsage]:
-    """Returns all quotas of an account (raw id), in the order of `Stored`."""
+    """Returns all quotas of an account (raw id), in the order of `StoredKind`."""
     own = {
         row.kind: row.octets
         for row in tx.execute(

@@ -19,7 +19,7 @@ async def watch_loop_delay() -> None:
 
 
 async def _look() -> None:
-    """Counts how late a timer was. Its own roundness, up to 1 ms, is in what is counted."""
+    """Measures how late a timer was. The up to 1 ms by which any timer is late counts too."""
     due_s = time.perf_counter() + LOOK_S
     await asyncio.sleep(LOOK_S)
     metrics.LOOP_DELAY.observe(max(0.0, time.perf_counter() - due_s))

@@ -45,8 +45,8 @@ def audit(
     accepted: Iterable[str] = (),
     shown_max: int = FINDINGS_SHOWN_MAX,
 ) -> Audit:
-    """Returns what was found. `tx` reads one snapshot (`wallet.read_one_snapshot`), taken after the
-    `asked_ms` of the log. `accepted` are raw ids of messages that were answered 200; those that
+    """Returns what was found. `tx` reads one snapshot (`snapshot.read_one_snapshot`), taken after
+    the `asked_ms` of the log. `accepted` are raw ids of messages that were answered 200; those that
     were deleted because of their age are not checked. At most `shown_max` findings are returned.
     """
     counts: Counter[str] = Counter()

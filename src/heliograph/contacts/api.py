@@ -14,7 +14,7 @@ from heliograph.contacts.opt_out_history import Changer, ChangerKind
 from heliograph.contacts.search import NEEDLE_MAX, newest
 from heliograph.contacts.store import UpsertResult, delete, update, upsert
 from heliograph.database.database import Database
-from heliograph.keys import acting_for, customer_asked_for, home_of, name_of
+from heliograph.keys import acting_for, country_of, customer_asked_for, name_of
 from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
 
 UPSERT_PATH: Final = "POST /contacts"
@@ -152,7 +152,7 @@ def _asked(db: Database, call: Call, *, phone_required: bool) -> Asked:
     customer_id = body.get("customer_id")
     if isinstance(customer_id, str):
         with db.read() as tx:
-            home = home_of(tx, call.principal, customer_id)
+            home = country_of(tx, call.principal, customer_id)
     return read_change(body, phone_required=phone_required, home=home)
 
 

@@ -79,8 +79,9 @@ class _Waiting:
         self._answers = 0  # how often PostgreSQL said that it has answered
 
     def is_answered(self) -> bool:
-        """Tells, when PostgreSQL says so, whether to believe it: where somebody waits for
-        the answer, that may be on its way still.
+        """Counts that PostgreSQL says it has answered, and returns whether the commit is over.
+        Where nobody waits for the answer, it is. Else the answer may still be on its way. After
+        `ANSWER_LOST_AFTER` times it counts as lost, and its connection is cut.
         """
         self._answers += 1
         if self._cut is None:

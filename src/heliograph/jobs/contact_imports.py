@@ -24,7 +24,7 @@ async def keep_importing(db: Database, is_ours: Callable[[], bool]) -> None:
     imports = Imports(db)
 
     async def once() -> None:
-        while is_ours() and await asyncio.to_thread(imports.turn):
+        while is_ours() and await asyncio.to_thread(imports.round):
             pass
 
     await repeat(once, wait=LOOK_S, fault="contact_imports_not_looked_at")
@@ -37,7 +37,7 @@ class Imports:
         self._db = db
         self._runs: dict[str, ImportRun] = {}  # by the id of the import
 
-    def turn(self) -> bool:
+    def round(self) -> bool:
         """Does one step of each import, and returns whether all of them could be done, and there
         were any.
         """

@@ -6,9 +6,9 @@ from heliograph.keys.acting_for_customer import (
     CUSTOMER_ID_MAX,
     acting_for,
     acting_for_cached,
+    country_of,
+    country_of_cached,
     customer_asked_for,
-    home_of,
-    home_of_cached,
 )
 from heliograph.keys.authenticate import Principal, authenticate
 from heliograph.keys.issue import (
@@ -45,10 +45,10 @@ __all__ = [
     "acting_for_cached",
     "all_tiers",
     "authenticate",
+    "country_of",
+    "country_of_cached",
     "customer_asked_for",
     "find",
-    "home_of",
-    "home_of_cached",
     "issue",
     "make_key",
     "name_of",

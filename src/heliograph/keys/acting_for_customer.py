@@ -83,7 +83,7 @@ async def acting_for_cached(
     return _checked(customer, changes)
 
 
-def home_of(tx: Connection, principal: Principal, customer_id: str | None) -> str:
+def country_of(tx: Connection, principal: Principal, customer_id: str | None) -> str:
     """Returns the country of the account that a request is about, by whose rules a number with a
     leading 0 is read (docs/api.md, "Phone numbers").
 
@@ -94,8 +94,8 @@ def home_of(tx: Connection, principal: Principal, customer_id: str | None) -> st
     return principal.country_code if customer is None else customer.country_code
 
 
-async def home_of_cached(cache: ConfigCache, principal: Principal, customer_id: str) -> str:
-    """Does what `home_of` does, in the event loop, by the cached configuration. Raises
+async def country_of_cached(cache: ConfigCache, principal: Principal, customer_id: str) -> str:
+    """Does what `country_of` does, in the event loop, by the cached configuration. Raises
     Unavailable.
     """
     customer = await cache.get(CUSTOMERS, _asked(principal, customer_id))

@@ -11,7 +11,7 @@ from heliograph.base.json import encode
 from heliograph.base.paging import cursor_at, read_page
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.keys import acting_for, customer_asked_for, home_of
+from heliograph.keys import acting_for, country_of, customer_asked_for
 from heliograph.messages import read
 from heliograph.messages.accept.acceptor import LARGE_SEND, Acceptor
 from heliograph.messages.accept.answer import send_answer
@@ -160,4 +160,4 @@ def _home(db: Database, call: Call, customer_id: str | None) -> str:
     if customer_id is None:
         return call.principal.country_code
     with db.read() as tx:
-        return home_of(tx, call.principal, customer_id)
+        return country_of(tx, call.principal, customer_id)

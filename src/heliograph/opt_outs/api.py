@@ -9,7 +9,7 @@ from heliograph.base import clock
 from heliograph.base.errors import NotFound
 from heliograph.base.paging import page_body, read_page
 from heliograph.database.database import Database
-from heliograph.keys import acting_for, customer_asked_for, home_of
+from heliograph.keys import acting_for, country_of, customer_asked_for
 from heliograph.opt_outs.read import opt_out_page, opt_outs_of
 from heliograph.opt_outs.request import read_opt_out
 from heliograph.opt_outs.suppress import lift, suppress
@@ -65,7 +65,7 @@ class _OptOutHandlers:
         customer_id = body.get("customer_id")
         if isinstance(customer_id, str):
             with self._db.read() as tx:
-                home = home_of(tx, call.principal, customer_id)
+                home = country_of(tx, call.principal, customer_id)
         asked = read_opt_out(body, home)
 
         def effect(tx: Connection) -> Answer:

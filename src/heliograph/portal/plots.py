@@ -100,7 +100,7 @@ def top_of(most: int) -> int:
 
 
 def _pieces(figures: MessageFigures, top: int) -> tuple[Piece, ...]:
-    """Returns what is drawn of a bar, from below: nothing of what there is none of."""
+    """Returns the pieces of a bar, the lowest first. A status that no message has gets no piece."""
     counts = {"failed": figures.failed, "delivered": figures.delivered, "sent": figures.sent}
     drawn, below = [], 0
     for status, count in counts.items():

@@ -74,7 +74,8 @@ class Sending:
     """Serves the carriers and webhooks of one process. Call `take_queue` before anything else,
     `start` when the configuration is known, `stop` before the end, and `release` in any case.
 
-    `kind` is one of entry.roles, `carrier_id` the carrier of a process that serves only one.
+    `kind` is one of those in `database/leases.py`. `carrier_id` is the carrier of a process that
+    serves only one.
     """
 
     def __init__(

@@ -31,9 +31,10 @@ log = Log(__name__)
 def run(
     settings: Settings, kind: str, carrier: str | None, metrics_host: str, metrics_port: int | None
 ) -> None:
-    """Works until SIGTERM or SIGINT. `kind` is one of entry.roles; `carrier` the name of the one
-    that it is for, if only one. What it counts is shown at `metrics_port`, if there is one. Raises
-    AlreadyServed, SettingError, NotFound for the carrier, SecretUnreadable for its password.
+    """Works until SIGTERM or SIGINT. `kind` is one of those in `database/leases.py`. `carrier`
+    is the name of the carrier that it is for, if there is only one. What it counts is shown at
+    `metrics_port`, if there is one. Raises AlreadyServed, SettingError, NotFound for the carrier,
+    SecretUnreadable for its password.
     """
     if not settings.database_url.startswith("postgresql"):
         raise SettingError(

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from heliograph.base.errors import NotFound
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.keys import acting_for_cached, home_of_cached
+from heliograph.keys import acting_for_cached, country_of_cached
 from heliograph.requests.endpoint import Call
 from heliograph.requests.idempotency import refuse_used_key
 
@@ -27,7 +27,7 @@ async def read_at_home(
     done, body = await call.read(lambda body: _read_or_postpone(reader, body, own))
     if body is None:
         return done  # type: ignore[return-value]  # T itself may be None
-    home = await home_of_cached(cache, call.principal, body["customer_id"])
+    home = await country_of_cached(cache, call.principal, body["customer_id"])
     return await call.look(lambda: reader(body, home))
 
 

@@ -73,11 +73,12 @@ class NumberingPlan:
         return pattern.match(national) is not None
 
     def without_trunk(self, national: str) -> str:
-        """Returns `national` without the trunk prefix (0 in most countries) and carrier code,
-        rewritten where the plan says so.
+        """Returns `national` without its trunk prefix (0 in most countries) and carrier code. Some
+        plans also rewrite the rest: Argentina turns `0 11 15 …` into `9 11 …`, and Guernsey puts
+        1481 before a local number.
 
-        Argentina turns `0 11 15 …` into `9 11 …`, Guernsey puts 1481 before a local number. A
-        number that is whole as it stands and would not be so any more is left alone.
+        A number that fits the plan as it stands, and would not fit it without the prefix, is
+        returned as it is.
         """
         found = self.trunk.match(national)
         if found is None:

@@ -321,8 +321,8 @@ def remove(tx: Connection, endpoint_id: str, *, now_ms: int) -> None:
     """Removes an endpoint: nobody sees it any more, and nothing more is posted to it. Raises
     NotFound.
 
-    Its rows go a minute later (`forget.gone`): until then whoever posts to it finds it disabled,
-    ends its POSTs and stores what came of them.
+    Its rows go a minute later (`forget_endpoint.gone`). Until then whoever posts to it
+    finds it disabled, ends its POSTs and stores what came of them.
     """
     endpoint = _locked(tx, endpoint_id)
     _disable(tx, webhook_endpoints.c.id == endpoint.id, now_ms)

@@ -90,7 +90,7 @@ def test_an_import_that_has_ended_is_not_stopped(
     visitor.get(f"{home}/contacts/import")
     path = send_file(visitor, home, "phone\n233201234567\n").headers["location"]
     visitor.get(path)
-    while Imports(db).turn():
+    while Imports(db).round():
         pass
     assert visitor.post(path, {"do": "stop"}).status_code == 303
     assert "Imported" in visitor.get(path).text

@@ -41,7 +41,7 @@ def upload(visitor: Visitor, home: str, text: str | bytes, **fields: str) -> htt
     if answer.status_code != 303:
         return answer
     imports = Imports(visitor.db)
-    while imports.turn():
+    while imports.round():
         pass
     return visitor.get(answer.headers["location"])
 

@@ -32,8 +32,8 @@ class Flow(FlowControl):
         self.pause_reading()
 
     def unblock(self, *, is_full: bool = False) -> None:
-        """Reads again, or, while the body that is being read is full, when something has
-        been taken of it.
+        """Reads again: at once, or, if the body that is being read `is_full`, as soon as
+        something has been taken of it.
         """
         self.is_blocked = False
         if not is_full:
@@ -45,8 +45,8 @@ class Flow(FlowControl):
 
 
 class AnswerTransport:
-    """Stands for the transport of an answer. `close`, which it calls when it is whole, is the
-    protocol's, which may still read.
+    """Stands for the transport of an answer. The answer calls `close` when it is whole. That is
+    the protocol's own `close`, because the protocol may go on reading.
     """
 
     __slots__ = ("close", "is_closing", "write")

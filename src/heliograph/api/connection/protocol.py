@@ -55,7 +55,8 @@ __all__ = [
 
 # so much more may be in llhttp at the most; most requests are smaller
 SLICE_OCTETS: Final = 4 * 1024
-TURN_S: Final = 0.002  # after so long what is left of one read waits until others have had theirs
+# after so long what is left of one read waits until other connections have had their time
+TIME_SLICE_S: Final = 0.002
 # requests that wait for their turn; 4 KiB hold half as many that bring a key, and no more is read
 # while any wait
 PIPELINED_MAX: Final = 64
@@ -126,7 +127,7 @@ class Protocol(Answering):
         other connections.
         """
         self._goes_on = False
-        buffered, place, until_s = memoryview(self._buffered), 0, time.perf_counter() + TURN_S
+        buffered, place, until_s = memoryview(self._buffered), 0, time.perf_counter() + TIME_SLICE_S
         while (
             place < len(buffered)
             and not self.pipeline

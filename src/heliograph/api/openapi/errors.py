@@ -164,8 +164,9 @@ def _failure(status: int, reasons: list[str]) -> Json:
 
 
 def _headers_of(status: int) -> tuple[str, ...]:
-    """Returns the headers of an answer. The rate is counted after the key is known, so after the
-    headers are, and not while the database cannot be reached.
+    """Returns the names of the headers of an answer. The headers of the rate are missing where the
+    rate may not have been counted: without a valid key, with a URL or headers that are too long,
+    after an error of the service, and while the database cannot be reached.
     """
     further = {405: ("Allow",), 429: ("Retry-After",)}
     alone = {

@@ -7,9 +7,9 @@ import click
 
 from heliograph.cli import checked_values
 from heliograph.cli.accounts.contact_csv import (
+    country_of,
     country_option,
     export,
-    home_of,
     import_,
     owner_of,
     whose,
@@ -95,7 +95,7 @@ def add(
             contacts.upsert(
                 tx,
                 owner,
-                [change(home_of(tx, owner.account_id))],
+                [change(country_of(tx, owner.account_id))],
                 by=contacts.OPERATOR,
                 now_ms=now_ms,
             )[0].contact
@@ -197,7 +197,7 @@ def set_(
             tx,
             owner,
             contacts.text_id(_find(tx, owner, contact, code)),
-            change(home_of(tx, owner.account_id)),
+            change(country_of(tx, owner.account_id)),
             by=contacts.OPERATOR,
             now_ms=now_ms,
         ),
@@ -225,7 +225,7 @@ def opt_out(
     code, now_ms = country_code(country), clock.now_ms()
     with run.write() as tx:
         owner = owner_of(tx, account, sandbox)
-        phone = parse_phone(contact, code, home_of(tx, owner.account_id))
+        phone = parse_phone(contact, code, country_of(tx, owner.account_id))
         change = contacts.ContactPatch(phone, {"opted_out": True})
         if phone is None:
             stored, is_new = (
@@ -328,7 +328,7 @@ def _find(tx: "Connection", owner: "ContactOwner", contact: str, country: str | 
 
     if contact.startswith("con_"):
         return contacts.by_id(tx, owner, contact)
-    phone = parse_phone(contact, country, home_of(tx, owner.account_id))
+    phone = parse_phone(contact, country, country_of(tx, owner.account_id))
     if phone is None:
         raise NotFound(
             f"There is no contact {shown(contact)}, which is neither an id nor a phone in"

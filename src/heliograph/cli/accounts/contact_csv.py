@@ -49,7 +49,7 @@ def owner_of(tx: "Connection", account: str, sandbox: bool) -> "ContactOwner":
     return contacts.ContactOwner(accounts.find(tx, account).id, sandbox)
 
 
-def home_of(tx: "Connection", account_id: str) -> str:
+def country_of(tx: "Connection", account_id: str) -> str:
     """Returns the country of an account (raw id), by which a phone with a leading 0 is read
     (docs/api.md, "Phone numbers").
     """
@@ -102,7 +102,7 @@ def import_(
     code = country_code(country)
     with run.read() as tx:
         owner = owner_of(tx, account, sandbox)
-        home = home_of(tx, owner.account_id)
+        home = country_of(tx, owner.account_id)
     done = Import(run.database, owner, OPERATOR)
     with ExitStack() as opened:
         text = opened.enter_context(open_sheet(file))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from heliograph.cli import checked_values
-from heliograph.cli.accounts.contact_csv import country_option, home_of
+from heliograph.cli.accounts.contact_csv import country_of, country_option
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
 from heliograph.cli.values import account_option, country_code, mode_option, page_options
@@ -66,7 +66,7 @@ def add(
     now_ms = clock.now_ms()
     with run.write() as tx:
         owner = _owner_of(tx, account, sandbox)
-        asked = opt_outs.read_opt_out(given, home_of(tx, owner.account_id))
+        asked = opt_outs.read_opt_out(given, country_of(tx, owner.account_id))
         digits = asked.phone.digits
         new = opt_outs.suppress(
             tx,
@@ -142,7 +142,7 @@ def remove(
     now_ms = clock.now_ms()
     with run.write() as tx:
         owner = _owner_of(tx, account, sandbox)
-        asked = opt_outs.read_opt_out(given, home_of(tx, owner.account_id))
+        asked = opt_outs.read_opt_out(given, country_of(tx, owner.account_id))
         scope = asked.scope if sender else None
         digits, by = asked.phone.digits, opt_outs.OptOutSource.OPERATOR
         if not opt_outs.lift(tx, owner, [digits], by=by, now_ms=now_ms, scope=scope):

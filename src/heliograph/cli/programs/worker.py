@@ -10,7 +10,9 @@ from heliograph.cli.values import WholeNumber
 def work(
     run: CommandRun, kind: str, carrier: str | None, metrics_host: str, metrics_port: int | None
 ) -> None:
-    """Runs a process that sends, of a kind of entry.roles, until it is stopped."""
+    """Runs a process that sends until it is stopped. `kind` is one of those in
+    `database/leases.py`.
+    """
     from heliograph.processes import logs, worker
 
     settings = run.settings

@@ -179,8 +179,8 @@ class PostgresHot:
 
     @contextmanager
     def _reporting_loss(self, turn: int) -> Iterator[None]:
-        """Tells the hosts when a connection is lost: none of its age is tried after it,
-        each of which would cost as long as this one did.
+        """Tells the hosts when a connection is lost. The other connections of its turn are not
+        tried any more: each would take as long to fail as this one did.
         """
         try:
             yield

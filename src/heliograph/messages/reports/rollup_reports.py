@@ -186,8 +186,8 @@ def _parts_of_span(tx: Connection, of: ReportOf, span: ReportSpan) -> list[Repor
 def groups_of(
     tx: Connection, of: ReportOf, *, before_ms: int, start_ms: int, end_ms: int
 ) -> list[Grouped]:
-    """Returns the figures from `start_ms` on to `end_ms` by all that messages have in common, and
-    those from `before_ms` on to `start_ms` beside them.
+    """Returns one record for each country, sender, type and campaign. It holds the figures of the
+    range from `start_ms` to `end_ms`, and those of the range from `before_ms` to `start_ms`.
     """
     columns = rollups.c
     keys = (columns.country_code, columns.sender, columns.type, columns.group_id)

@@ -69,8 +69,8 @@ def ask_password(asking: PageRequest) -> Response:
 
 
 def with_password(asking: PageRequest) -> Response:
-    """Signs in whose password is right. A wrong one, and one of nobody, are told in the same way,
-    and in the same time.
+    """Signs in somebody whose password is right. The answer to a wrong password and the one to an
+    unknown address are the same, and take the same time.
     """
     sent = asking.sent.form
     back = path_of_page(sent.get("back", ""))
@@ -121,8 +121,8 @@ def invited(asking: PageRequest) -> Response:
 
 
 def accept_invitation(asking: PageRequest) -> Response:
-    """Makes who has the link a member, and leads to the account. Who is a user already has to be
-    signed in as that one: the link alone opens nothing of theirs.
+    """Makes the visitor who has the link a member, and leads to the account. A visitor who is a
+    user already has to be signed in as that user: the link alone opens nothing of theirs.
     """
     try:
         with asking.db.write() as tx:
@@ -155,13 +155,13 @@ def _signed_in(tx: Connection, asking: PageRequest) -> str | None:
 
 
 def ask(asking: PageRequest) -> Response:
-    """Shows the button that uses the link in the path up."""
+    """Shows a button. Pressing it signs in with the link in the path, which works only once."""
     return page("sign_in.html", asking, link=asking.path["link"])
 
 
 def sign_in(asking: PageRequest) -> Response:
-    """Uses the link up, and leads to the page where this browser has asked for one, or to the
-    overview. A link that was used says so.
+    """Signs in with the link, which then works no more. It leads to the page where this browser
+    has asked for the link, or to the overview. If the link was used before, a page says so.
     """
     try:
         with asking.db.write() as tx:
@@ -188,8 +188,9 @@ def sign_out(asking: PageRequest) -> Response:
 
 
 def _begin(asking: PageRequest, guesser: Guesser, password: str) -> tuple[SignIn, str | None]:
-    """Returns the sign-in that is begun, and the browser's secret if that is known now. A session
-    that the browser had ends: who knows its secret learns nothing by this sign-in.
+    """Returns the sign-in that is begun, and the browser's secret if that is known now. The session
+    that the browser had before ends. Somebody else who knows its secret gains nothing from this
+    sign-in.
 
     Raises WrongPassword and TooManyTries.
     """
@@ -220,9 +221,10 @@ def form(
     missing: NotFresh | None = None,
     is_kept: bool = False,
 ) -> Response:
-    """Shows the ways to come in. `why` says what was wrong with a password, `passkey_why` with a
-    passkey, and `missing` what is in the session of who is signed in. Whom only a passkey helps is
-    shown no other way. `is_kept`: what was typed is kept meanwhile.
+    """Shows the ways to sign in. `why` says what was wrong with a password, and `passkey_why` what
+    was wrong with a passkey. `missing` says what the session of somebody who is signed in lacks. If
+    only a passkey can help, no other way is shown. `is_kept` says that what was typed is kept
+    meanwhile.
     """
     weak = missing if isinstance(missing, WeakSession) else None
     return page(

@@ -67,8 +67,8 @@ def test_an_import_says_how_far_it_is_and_no_process_that_takes_it_over_doubles_
         assert f"{step * STEP} of 30 rows are read" in said(visitor, path)
         assert re.search(rf'data-live="import" [^>]*hx-get="{path}"', visitor.page.text)
         assert figures in said(visitor, path)
-        assert processes[step % 2].turn()  # each begins where the other ended
-    assert not any(process.turn() for process in processes)
+        assert processes[step % 2].round()  # each begins where the other ended
+    assert not any(process.round() for process in processes)
     told = said(visitor, path)
     assert "Imported, but for 2 rows" in told
     assert FIGURES in told
@@ -86,7 +86,7 @@ def test_an_import_whose_process_has_ended_says_so_until_another_one_goes_on(
     visitor: Visitor, db: Database, amina: str, home: str
 ) -> None:
     path = begun(visitor, home)
-    Imports(db).turn()
+    Imports(db).round()
     clock.move(by_ms=stored_import.INTERRUPTED_MS - 1_000)
     assert "interrupted" not in said(visitor, path)
     clock.move(by_ms=1_000)
@@ -94,7 +94,7 @@ def test_an_import_whose_process_has_ended_says_so_until_another_one_goes_on(
     assert "The import is interrupted since" in told
     assert "No process of this service that imports contacts has gone on with it." in told
     assert "needs a serve, a worker or a scheduler that runs." in told
-    Imports(db).turn()
+    Imports(db).round()
     assert "interrupted" not in said(visitor, path)
     assert "20 of 30 rows are read" in said(visitor, path)
 
@@ -104,17 +104,17 @@ def test_an_import_is_stopped_and_goes_on_and_there_is_one_at_a_time(
 ) -> None:
     path = begun(visitor, home)
     process = Imports(db)
-    process.turn()
+    process.round()
     visitor.get(path)
     assert send_file(visitor, home, SHEET).status_code == 409
     assert visitor.post(path, {"do": "dance"}).status_code == 400
     assert visitor.post(path, {"do": "stop"}).headers["location"] == path
-    assert not process.turn()
+    assert not process.round()
     assert "It was stopped. What stands up to line 11 of the file" in said(visitor, path)
     assert len(those_of(db, amina)) == 9
     assert visitor.post(path, {"do": "go_on"}).status_code == 303
     assert "10 of 30 rows are read" in said(visitor, path)
-    while process.turn():
+    while process.round():
         pass
     assert "New 24 Changed 0 Repeated 4 Left out 2" in said(visitor, path)
     assert visitor.post(path, {"do": "go_on"}).status_code == 404  # it has ended
@@ -140,21 +140,21 @@ def test_what_a_day_or_an_operator_stops_can_go_on_later(
         quotas.set_quotas(tx, amina, {StoredKind.CONTACTS: 600})
     path = begun(visitor, home, "phone\n" + "".join(f"{each}\n" for each in PHONES))
     process = Imports(db)
-    process.turn()
+    process.round()
     assert "up to line 1 of the file is stored" in said(visitor, path)
     assert those_of(db, amina) == []
     with db.write() as tx:
         quotas.set_quotas(tx, amina, {StoredKind.CONTACTS: 10**6})
     assert visitor.post(path, {"do": "go_on"}).status_code == 303
-    process.turn()
+    process.round()
     with db.write() as tx:
         accounts.suspend(tx, amina)
-    process.turn()
+    process.round()
     assert "The account is suspended. What stands up to line 11" in said(visitor, path)
     with db.write() as tx:
         accounts.resume(tx, amina)
     visitor.post(path, {"do": "go_on"})
-    while process.turn():
+    while process.round():
         pass
     assert "New 24 Changed 0" in said(visitor, path)
 
@@ -167,13 +167,13 @@ def test_an_import_of_a_customer_stops_while_its_partner_is_suspended(
     process = Imports(db)
     with db.write() as tx:
         accounts.suspend(tx, amina)
-    process.turn()
+    process.round()
     assert "The account is suspended. What stands up to line 1" in said(visitor, path)
     assert those_of(db, bilal) == []
     with db.write() as tx:
         accounts.resume(tx, amina)
     visitor.post(path, {"do": "go_on"})
-    while process.turn():
+    while process.round():
         pass
     assert len(those_of(db, bilal)) == len(PHONES)
 
@@ -185,7 +185,7 @@ def test_accounts_import_in_turns(
     stranger.sign_in("kofi@example.com", chidi)
     theirs = begun(stranger, home_of(db, chidi))
     path = begun(visitor, home)
-    Imports(db).turn()
+    Imports(db).round()
     assert "10 of 30 rows are read" in said(visitor, path)
     assert "10 of 30 rows are read" in said(stranger, theirs)
     assert visitor.get(theirs.replace(home_of(db, chidi), home)).status_code == 404
@@ -197,7 +197,7 @@ def test_files_are_forgotten_after_a_week_and_with_a_number_that_is_erased(
     path = begun(visitor, home)
     told = run("erase", PHONES[0], "--account", "amina", "--yes", "--json").json
     assert told["erased"] == {"contact_imports": 1}
-    assert not Imports(db).turn()
+    assert not Imports(db).round()
     assert visitor.get(path).status_code == 404
     visitor.get(home)
     page = upload(visitor, home, SHEET)

@@ -6,55 +6,29 @@ import ast
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Final
 
 import pytest
 import sqlalchemy as sa
 
 import heliograph
 from heliograph.accounts.states import ACCOUNT, CLOSED
-from heliograph.accounts.tables import accounts
 from heliograph.campaigns.states import CAMPAIGN
-from heliograph.campaigns.tables import campaigns
 from heliograph.database.database import metadata
 from heliograph.database.statements import BatchStatement, Statement, TablesStatement
-from heliograph.database.transitions import Transitions
 from heliograph.messages.states import MESSAGE, SEGMENT
-from heliograph.messages.tables import inflight, messages
 from heliograph.otp.states import OTP
 from heliograph.otp.tables import otps
-from heliograph.pricing.states import SHEET
-from heliograph.pricing.tables import rate_sheets
-from heliograph.senders.states import SENDER
-from heliograph.senders.tables import senders
 from heliograph.webhooks.deliver_sql import OUTCOMES
-from heliograph.webhooks.states import DELIVERY, ENDPOINT, WAITING
+from heliograph.webhooks.states import ENDPOINT, WAITING
 from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints
 from tests.support.parsed import ANY, columns_of, functions_of, named_in, spelled_out, texts_of
-from tests.support.sources import PACKAGE, Source, nodes_of, sources
+from tests.support.sources import PACKAGE, nodes_of, sources
+from tests.support.stored_states import INSERTED, TABLES, Kept, governed
 
-
-class Kept(NamedTuple):
-    """Tells where the states of one kind are stored."""
-
-    transitions: Transitions
-    columns: tuple[str, ...]
-
-
-TABLES: Final[Mapping[str, Kept]] = {
-    messages.name: Kept(MESSAGE, ("status",)),
-    inflight.name: Kept(SEGMENT, ("state",)),
-    campaigns.name: Kept(CAMPAIGN, ("status",)),
-    senders.name: Kept(SENDER, ("status",)),
-    rate_sheets.name: Kept(SHEET, ("status",)),
-    accounts.name: Kept(ACCOUNT, ("status", "closed_at_ms")),
-    otps.name: Kept(OTP, ("verified_at_ms", "locked_until_ms")),
-    webhook_endpoints.name: Kept(ENDPOINT, ("disabled_at_ms",)),
-    webhook_deliveries.name: Kept(DELIVERY, ("outcome",)),
-}
 NO_STATE_OF_A_TABLE: Final = {  # columns that are called like states, and why they have no table
     "account_history.status": "what was decided, never changed",
     "sender_history.status": "what was decided, never changed",
@@ -81,7 +55,6 @@ UPSERT: Final = re.compile(
 LITERAL_STATE: Final = re.compile(
     r"\b(?:status|state|outcome)\s*(?:=|<>|!=|IN|NOT\s+IN)\s*\(?\s*'[a-z_]+'", re.IGNORECASE
 )
-INSERTED: Final = re.compile(r"\bINSERT\s+INTO\s+(\w+)", re.IGNORECASE)
 
 
 def test_each_column_of_a_state_has_its_table_of_transitions() -> None:
@@ -225,7 +198,7 @@ def _conditions(kept: Kept, state: str | None, new: str) -> Iterator[str]:
 def test_no_text_of_a_statement_has_a_state_as_a_literal() -> None:
     wrong = [
         f"{source.path}:{node.lineno} {text[:70]!r}"
-        for source in _governed()
+        for source in governed()
         for node, text in texts_of(source.tree)
         if LITERAL_STATE.search(text)
         or any(
@@ -238,81 +211,13 @@ def test_no_text_of_a_statement_has_a_state_as_a_literal() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def _governed() -> Iterable[Source]:
-    """Yields all sources but those that say which words there are."""
-    return (
-        source
-        for source in sources(PACKAGE)
-        if not source.path.startswith("migrations/")
-        and source.path.split("/")[-1] not in ("states.py", "tables.py")
-    )
-
-
-# new rows
-
-
-def test_a_row_begins_in_a_state_that_the_table_lets_it_begin_in() -> None:
-    wrong = [
-        f"{source.path}:{line} stores {state} in {table} without begun_as"
-        for source in _governed()
-        for line, table, state in _first_states(source.tree)
-        if ".begun_as(" not in state
-    ]
-    assert not wrong, "\n".join(wrong)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "S = f\"INSERT INTO messages (id, status) VALUES (:id, '{SENT}')\"",
-        "S = f\"INSERT INTO webhook_deliveries (outcome) SELECT m.*, '{MISSED}' FROM :m AS m\"",
-        "tx.execute(campaigns.insert().values(id=1, status=states.SENDING))",
-        "tx.execute(sa.insert(campaigns).values(id=1, status=SENDING))",
-        "row = campaigns.insert()\ntx.execute(row.values(status='sending'))",
-    ],
-)
-def test_a_row_that_begins_as_it_likes_is_found(line: str) -> None:
-    assert [state for _, _, state in _first_states(ast.parse(line)) if "begun_as" not in state]
-
-
-def _first_states(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
-    """Yields (line, table, state) of each statement that stores rows in these tables: of a text the
-    names that stand in quotation marks, of a built one the values of the columns that hold states.
-    """
-    named = named_in(tree.body)
-    for node in nodes_of(tree):
-        if isinstance(node, ast.JoinedStr):
-            yield from _states_in_text(node, named)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".values"):
-            target = spelled_out(node.func, named)
-            found = re.search(r"\binsert\(\s*(?:\w+\.)*?(\w+)\)|\b(\w+)\.insert\(\)", target)
-            table = (found[1] or found[2]) if found else ""
-            for value in node.keywords if table in TABLES else ():
-                if value.arg in TABLES[table].columns:
-                    yield node.lineno, table, spelled_out(value.value, named)
-
-
-def _states_in_text(
-    text: ast.JoinedStr, named: Mapping[str, str]
-) -> Iterator[tuple[int, str, str]]:
-    table = ""
-    before = ""
-    for part in text.values:
-        if isinstance(part, ast.FormattedValue):
-            if table in TABLES and before.endswith("'"):
-                yield text.lineno, table, spelled_out(part.value, named)
-            continue
-        before = str(part.value) if isinstance(part, ast.Constant) else ""
-        table = next(reversed(INSERTED.findall(before)), table)
-
-
 # statements that are built with SQLAlchemy
 
 
 def test_a_built_statement_that_writes_a_state_takes_its_condition_from_the_table() -> None:
     wrong = [
         f"{source.path}:{call.lineno} writes the state of {table}"
-        for source in _governed()
+        for source in governed()
         for named in [named_in(source.tree.body)]
         for function in functions_of(source.tree)
         if (source.path, function.name) not in SET_NO_STATE
@@ -327,7 +232,7 @@ def test_no_state_is_written_by_a_text_that_is_not_declared() -> None:
     """Such a text is given to `sa.text` or to the driver; it may stand in a module by its name."""
     wrong = [
         f"{source.path}:{call.lineno} {text[:70]!r}"
-        for source in _governed()
+        for source in governed()
         for call in nodes_of(source.tree)
         if isinstance(call, ast.Call)
         and ast.unparse(call.func).split(".")[-1] in ("text", "exec_driver_sql")
@@ -362,7 +267,7 @@ def test_the_code_names_a_state_by_its_constant_where_it_builds_a_statement() ->
     """The code says `columns.status == DRAFT`, for example, and not `columns.status == "draft"`."""
     wrong = [
         f"{source.path}:{node.lineno} {ast.unparse(node)}"
-        for source in _governed()
+        for source in governed()
         for node in nodes_of(source.tree)
         if isinstance(node, ast.expr) and _has_a_literal_state(node)
     ]

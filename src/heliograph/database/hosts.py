@@ -76,9 +76,7 @@ def status_sql(with_system: bool, *more: str) -> str:
 
 
 def status_of(row: Any) -> HostStatus:
-    """Returns what the first columns of `status_sql` say. Neither driver gives their names to a
-    row of this statement, which also begins a session.
-    """
+    """Returns what the first columns of `status_sql` say, which have no names in a row."""
     columns = dict(zip(HostStatus._fields, row, strict=False))
     return HostStatus(**{**columns, "timeline": int(columns["timeline"], 16)})
 

@@ -20,8 +20,8 @@ from heliograph.base import clock, ids
 from heliograph.base.json import encode
 from heliograph.database.commits import CommitProbe
 from heliograph.database.database import Database
-from heliograph.messages.accept import text_sealer
 from heliograph.messages.accept.request import SendRequest, read_send
+from heliograph.messages.sealed_text import text_sealer
 from heliograph.messages.tables import sends
 
 SENDER = "AMINA"

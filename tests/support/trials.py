@@ -92,9 +92,11 @@ LONG: Final = (
     "tests/crash/test_slow_readers.py",
     "tests/crash/test_warm_in_path.py",
     "tests/crash/test_warm_start.py",
-    # what lists of accounts and messages load is counted at each change
-    *(f"{_LISTS}[{noun}" for noun in ("key", "webhook", "contact", "sender", "route", "site")),
-    *(f"{_LISTS}[{noun}" for noun in ("carrier", "opt-out")),
+    # what lists of accounts, messages and alerts load is counted at each change
+    *(f"{_LISTS}[{noun}]" for noun in ("key", "webhook", "contact", "sender", "route", "site")),
+    *(f"{_LISTS}[{noun}]" for noun in ("carrier", "opt-out", "user", "receipt", "number")),
+    *(f"{_LISTS}[{noun}]" for noun in ("keyword", "inbound", "campaign", "rate", "cost")),
+    *(f"{_LISTS}[{noun}]" for noun in ("price", "tier", "ledger")),
     "tests/wire/test_generated_clients.py",
 )
 DATABASES: Final = ("sqlite", "postgresql")

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from heliograph.base.secrets import SecretUnreadable
-from heliograph.messages.accept import text_sealer
+from heliograph.messages.sealed_text import text_sealer
 from heliograph.otp.code import Codes, equal
 from heliograph.otp.limits import (
     LOCK_MS,

@@ -17,14 +17,11 @@ from heliograph.carriers import HandsetText
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.handset_text import read_handset_text
 from heliograph.database.database import Database
-from heliograph.inbound import (
-    InboundReceiver,
-    OwnNumber,
-    forget_parts,
-    store_all_overdue,
-)
+from heliograph.inbound import OwnNumber
 from heliograph.inbound import receive as takers
+from heliograph.inbound.overdue import forget_parts, store_all_overdue
 from heliograph.inbound.parts import WAITED_MS
+from heliograph.inbound.receive import InboundReceiver
 from heliograph.inbound.record import REPEATED_WITHIN_MS, record
 from heliograph.inbound.tables import inbound, inbound_parts
 from tests.support.factories import open_carrier

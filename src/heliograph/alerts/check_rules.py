@@ -3,16 +3,18 @@ stored in the same transaction, so it is told once, whatever happens to the proc
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.alerts.broken_rules import Breach, FoundBreaches, find_breaches_of
 from heliograph.alerts.recipients import AlertRecipient, all_recipients
 from heliograph.alerts.rules import AlertKind, all_rules
 from heliograph.alerts.tables import alert_tellings, alerts
 from heliograph.base import ids
+
+if TYPE_CHECKING:
+    from heliograph.alerts.broken_rules import Breach, FoundBreaches
 
 OPENED: Final = "opened"
 OVER: Final = "over"
@@ -28,7 +30,7 @@ class FoundNow(NamedTuple):
     wrong, nor was at the look before, so there is nothing to store.
     """
 
-    found: FoundBreaches
+    found: "FoundBreaches"
     hold_ms: Mapping[str, int]
     is_quiet: bool
 
@@ -42,6 +44,8 @@ class AlertsChanged(NamedTuple):
 
 def find_breaches(tx: Connection, now_ms: int) -> FoundNow:
     """Returns what breaks the rules at a moment. It only reads, so that nobody waits for it."""
+    from heliograph.alerts.broken_rules import find_breaches_of
+
     rules = all_rules(tx)
     found = find_breaches_of(tx, rules, now_ms)
     is_open = tx.execute(sa.select(alerts.c.id).where(_NOT_OVER).limit(1)).first() is not None
@@ -86,16 +90,16 @@ def queue_notification(
     )
 
 
-def _begin(tx: Connection, breach: Breach, now_ms: int) -> None:
+def _begin(tx: Connection, breach: "Breach", now_ms: int) -> None:
     raw = ids.raw_of_number(ids.new_number(now_ms))
     tx.execute(alerts.insert().values(id=raw, began_at_ms=now_ms, **_stored(breach)))
 
 
-def _stored(breach: Breach) -> dict[str, Any]:
+def _stored(breach: "Breach") -> dict[str, Any]:
     return {**breach._asdict(), "kind": breach.kind.value}
 
 
-def _still_wrong(tx: Connection, row: Any, breach: Breach, now_ms: int, hold_ms: int) -> bool:
+def _still_wrong(tx: Connection, row: Any, breach: "Breach", now_ms: int, hold_ms: int) -> bool:
     """Notes that a rule is still broken, and returns whether that has opened an alert."""
     if row.fine_since_ms is not None:
         _change(tx, row.id, {"fine_since_ms": None})

@@ -8,14 +8,13 @@ import sqlalchemy as sa
 
 from heliograph.base.clock import DAY_MS
 from heliograph.database.database import RawId, metadata
+from heliograph.database.postgresql.table_options import only_where
 from heliograph.database.pruning import PruningRule
 
 ADDRESS_MAX: Final = 2_048  # characters of a URL, which may be longer than an email address
 SUBJECT_MAX: Final = 128  # characters of what an alert is about: an id, or a machine's name
 TITLE_MAX: Final = 255
 FAILURE_MAX: Final = 255  # characters of why somebody could not be told
-_OPEN: Final = sa.text("over_at_ms IS NULL")
-_WAITS: Final = sa.text("due_at_ms IS NOT NULL")
 
 # A rule that has no row here is as `rules.py` has it.
 alert_rules = sa.Table(
@@ -67,8 +66,7 @@ alerts = sa.Table(
         "kind",
         "subject",
         unique=True,
-        postgresql_where=_OPEN,
-        sqlite_where=_OPEN,
+        **only_where("over_at_ms IS NULL"),
     ),
     sa.Index("alerts_by_age", "over_at_ms"),
 )
@@ -87,7 +85,7 @@ alert_tellings = sa.Table(
     sa.Column("told_at_ms", sa.BigInteger, nullable=True),
     sa.Column("failure", sa.String(FAILURE_MAX), nullable=True, comment="of the last try"),
     sa.CheckConstraint("event IN ('opened', 'over', 'test')", name="alert_tellings_event"),
-    sa.Index("alert_tellings_due", "due_at_ms", postgresql_where=_WAITS, sqlite_where=_WAITS),
+    sa.Index("alert_tellings_due", "due_at_ms", **only_where("due_at_ms IS NOT NULL")),
     sa.Index("alert_tellings_by_alert", "alert_id", "recipient_id"),
     sa.Index("alert_tellings_by_recipient", "recipient_id", "id"),
 )

@@ -31,7 +31,7 @@ from heliograph.contacts.api import endpoints as contact_endpoints
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.write_probe import Writable
-from heliograph.inbound import answered_text
+from heliograph.inbound.answered_text import answered_text
 from heliograph.inbound.api import endpoints as inbound_endpoints
 from heliograph.inbound.keywords.api import endpoints as keyword_endpoints
 from heliograph.keys import STORE_EVERY_S, MemoryLimiter, store_usage
@@ -41,8 +41,8 @@ from heliograph.messages.api import endpoints as message_endpoints
 from heliograph.messages.queue import FairQueue, account_ends
 from heliograph.messages.sweeps import withdraw
 from heliograph.opt_outs.api import endpoints as opt_out_endpoints
-from heliograph.otp import OtpExtension
 from heliograph.otp.api import endpoints as otp_endpoints
+from heliograph.otp.issue import OtpExtension
 from heliograph.plugin.api import endpoints as plugin_endpoints
 from heliograph.requests import LOG_EVERY_S, Endpoint, store_requests
 from heliograph.senders.api import endpoints as sender_endpoints

@@ -17,7 +17,7 @@ from heliograph.audit.overrides import Overrides, operator_overrides
 from heliograph.audit.positions import MessagePosition, message_positions
 from heliograph.audit.reconcile import Reconciliation, missing
 from heliograph.audit.smsc_log import SmscLog
-from heliograph.messages.carrier import NOT_ENCODED
+from heliograph.messages.carrier.settle import NOT_ENCODED
 from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.states import DELIVERED, FAILED, IN_DOUBT, QUEUED, SENT
 from heliograph.messages.tables import STATUSES

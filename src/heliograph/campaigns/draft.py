@@ -16,13 +16,8 @@ from heliograph.campaigns.campaign import Audience, Campaign, by_id
 from heliograph.campaigns.tables import NAME_MAX, campaigns
 from heliograph.campaigns.template import Template, read_template
 from heliograph.contacts.fields import read_tags
-from heliograph.messages.accept import (
-    SANDBOX_SENDER,
-    VALIDITY_DEFAULT_S,
-    VALIDITY_S,
-    approved_sender,
-)
 from heliograph.messages.groups import open_group
+from heliograph.messages.validity import VALIDITY_DEFAULT_S, VALIDITY_S
 from heliograph.senders import approved_senders
 
 RATE_MAX: Final = 100_000  # messages a second: beyond what one campaign is expanded at
@@ -158,12 +153,16 @@ def require_sender(tx: Connection, account_id: str, sender: str, *, sandbox: boo
 
 def senders_for(tx: Connection, account_id: str, *, sandbox: bool) -> list[str]:
     """Returns the senders that a campaign of this account and mode may come from."""
+    from heliograph.messages.accept import SANDBOX_SENDER
+
     approved = approved_senders(tx, [account_id]).get((account_id, sandbox), {})
     return sorted({*approved.values(), *([SANDBOX_SENDER] if sandbox else [])})
 
 
 def _wrong_sender(tx: Connection, account_id: str, sender: str, *, sandbox: bool) -> str | None:
     """Returns what is wrong with a sender, if anything is."""
+    from heliograph.messages.accept import approved_sender
+
     approved = approved_senders(tx, [account_id]).get((account_id, sandbox), {})
     if approved_sender(sender, approved, sandbox=sandbox) is not None:
         return None

@@ -4,15 +4,17 @@ accepting.
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy.engine import Connection
 
 from heliograph.campaigns.campaign import Campaign
 from heliograph.campaigns.fill_in import Filling
 from heliograph.campaigns.recipients import AudienceChunk, Group
-from heliograph.messages.accept import FACTS, AccountFacts, Tariff, load_tariff
 from heliograph.text import Phone
+
+if TYPE_CHECKING:
+    from heliograph.messages.accept import AccountFacts, Tariff
 
 
 class Quote(NamedTuple):
@@ -45,7 +47,7 @@ class Pricing:
     """Adds up groups of recipients, by routes and rates as they were when it was made."""
 
     def __init__(
-        self, account_id: str, facts: AccountFacts, tariff: Tariff, *, sandbox: bool
+        self, account_id: str, facts: "AccountFacts", tariff: "Tariff", *, sandbox: bool
     ) -> None:
         self._offers = tariff.offers(account_id, facts.countries, sandbox=sandbox)
         self._sandbox = sandbox
@@ -91,6 +93,8 @@ class Pricing:
 
 def pricing_of(tx: Connection, campaign: Campaign) -> Pricing:
     """Returns the pricing by routes and rates as they are now."""
+    from heliograph.messages.accept import FACTS, load_tariff
+
     key = (campaign.account_id, campaign.sandbox)
     tariff = load_tariff(tx, campaign.account_id)
     return Pricing(

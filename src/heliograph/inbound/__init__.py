@@ -2,7 +2,6 @@
 answered.
 """
 
-from heliograph.inbound.answered_text import answered_text, help_to_answer
 from heliograph.inbound.decode import ENCODINGS
 from heliograph.inbound.numbers import (
     OwnNumber,
@@ -16,7 +15,6 @@ from heliograph.inbound.numbers import (
     set_catch_all,
     set_keyword_rules,
 )
-from heliograph.inbound.overdue import forget_parts, store_all_overdue
 from heliograph.inbound.read import (
     InboundText,
     as_inbound_record,
@@ -24,14 +22,12 @@ from heliograph.inbound.read import (
     inbound_text,
     newest_inbound,
 )
-from heliograph.inbound.receive import InboundReceiver, receive_texts
 from heliograph.inbound.retention import erase_some_inbound
 from heliograph.messages.read import INBOUND_PREFIX
 
 __all__ = [
     "ENCODINGS",
     "INBOUND_PREFIX",
-    "InboundReceiver",
     "InboundText",
     "OwnNumber",
     "add_number",
@@ -42,19 +38,17 @@ __all__ = [
     "as_number_record",
     "conversations",
     "erase_some_inbound",
-    "forget_parts",
     "give_back_numbers",
-    "help_to_answer",
     "inbound_page",
     "inbound_text",
     "keywords",
     "newest_inbound",
     "numbers_page",
-    "receive_texts",
+    "overdue",
+    "receive",
     "remove_carrier_and_numbers",
     "remove_number",
     "set_catch_all",
     "set_keyword_rules",
-    "store_all_overdue",
     "texts_file",
 ]

@@ -18,6 +18,9 @@ __all__ = [
     "replies",
     "reports",
     "retention",
+    "sealed_text",
     "states",
+    "stop_reasons",
     "sweeps",
+    "validity",
 ]

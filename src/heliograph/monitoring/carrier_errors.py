@@ -8,7 +8,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.clock import HOUR_MS, MINUTE_MS
-from heliograph.base.metrics import OTHER_STATUSES
 from heliograph.monitoring.process_figures import CarrierCounts
 from heliograph.monitoring.tables import carrier_errors
 
@@ -68,4 +67,6 @@ def errors_of_hour(tx: Connection, now_ms: int) -> list[CarrierError]:
 
 
 def _number(status: str) -> int:
+    from heliograph.base.metrics import OTHER_STATUSES
+
     return OTHERS if status == OTHER_STATUSES else int(status, 16)

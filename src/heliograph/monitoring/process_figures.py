@@ -9,13 +9,16 @@ import shutil
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from heliograph.base import clock, metrics
+from heliograph.base import clock
 from heliograph.base.log import Log, survive_faults
 from heliograph.monitoring.check_result import CheckResult
+
+if TYPE_CHECKING:
+    from heliograph.base.metrics import CarrierTotals
 
 _MEMORY: Final = Path("/proc/self/statm")
 WORDS_MAX: Final = 128  # of a host's name and a version: others may have longer ones
@@ -65,6 +68,8 @@ def written_figures(
     """Returns what this process tells of itself, as its row holds it; None if it cannot be told,
     because a beat fails for no figure.
     """
+    from heliograph.base import metrics
+
     with survive_faults("figures_not_told", level="warning"):
         figures = ProcessFigures(
             at_ms=clock.now_ms(),
@@ -93,7 +98,7 @@ def read_figures(stored: str | None) -> ProcessFigures | None:
         return None
 
 
-def counts_of(totals: Mapping[str, metrics.CarrierTotals]) -> dict[str, CarrierCounts]:
+def counts_of(totals: "Mapping[str, CarrierTotals]") -> dict[str, CarrierCounts]:
     """Returns the totals of `/metrics` as a process tells them."""
     return {
         name: CarrierCounts(

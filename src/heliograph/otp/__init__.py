@@ -1,8 +1,8 @@
 """Sends and verifies one-time passwords, and protects them from guessing and from pumping."""
 
+from heliograph.otp.code import ID_PREFIX as OTP_PREFIX
 from heliograph.otp.code import SANDBOX_CODE
 from heliograph.otp.erase import ERASED_AFTER_MS, SEALED, Eraser
-from heliograph.otp.issue import OtpExtension
 from heliograph.otp.range_guard import (
     RANGE_DIGITS,
     SENDS_MAX,
@@ -14,7 +14,6 @@ from heliograph.otp.range_guard import (
 )
 from heliograph.otp.tables import ALL_COUNTRIES, KEPT
 from heliograph.otp.tallies import CappedTally, capped, forgive
-from heliograph.otp.verify import ID_PREFIX as OTP_PREFIX
 
 __all__ = [
     "ALL_COUNTRIES",
@@ -28,7 +27,6 @@ __all__ = [
     "Blocked",
     "CappedTally",
     "Eraser",
-    "OtpExtension",
     "api",
     "block",
     "blocked",
@@ -36,6 +34,7 @@ __all__ = [
     "code",
     "count_blocked",
     "forgive",
+    "issue",
     "limits",
     "request",
     "unblock",

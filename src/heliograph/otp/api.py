@@ -17,8 +17,9 @@ from heliograph.base.short_texts import refused
 from heliograph.database import secret_key_canary
 from heliograph.database.cache import CachedKind, ConfigCache
 from heliograph.database.database import Database
-from heliograph.messages.accept import Acceptor, SendResult, accept_or_explain, text_sealer
-from heliograph.otp.code import Codes
+from heliograph.messages.accept import Acceptor, SendResult, accept_or_explain
+from heliograph.messages.sealed_text import text_sealer
+from heliograph.otp.code import ID_PREFIX, Codes
 from heliograph.otp.issue import OtpRequest
 from heliograph.otp.limits import RESEND_AFTER_S, VALID_MS, NoneOutstanding
 from heliograph.otp.other_country import sent_to
@@ -33,7 +34,7 @@ from heliograph.otp.request import (
     read_otp_request,
 )
 from heliograph.otp.states import PENDING
-from heliograph.otp.verify import ID_PREFIX, VERIFY_PATH, VerificationTry, Verifier
+from heliograph.otp.verify import VERIFY_PATH, VerificationTry, Verifier
 from heliograph.requests import (
     Answer,
     Call,

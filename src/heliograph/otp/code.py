@@ -6,6 +6,7 @@ from typing import Final
 
 from heliograph.base.secrets import Keys, derived_key, known
 
+ID_PREFIX: Final = "otp"  # of the id by which its code is verified
 DIGITS: Final = 6
 SANDBOX_CODE: Final = "123456"  # docs/api.md, "Sandbox"
 

@@ -14,8 +14,8 @@ from heliograph.database.database import Database
 from heliograph.database.pruning import PAUSE_S
 from heliograph.database.sealed_columns import Sealed
 from heliograph.database.statements import Id, Int, Row, same
-from heliograph.messages.accept import text_sealer
 from heliograph.messages.retention import erase_texts
+from heliograph.messages.sealed_text import text_sealer
 from heliograph.messages.tables import sends
 from heliograph.otp.limits import VALID_MS
 from heliograph.otp.tables import KEPT_MS, otps

@@ -16,7 +16,7 @@ from heliograph.database.batching import BATCHES_AT_ONCE, Batcher
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.otp.code import SANDBOX_CODE, Codes, equal
+from heliograph.otp.code import ID_PREFIX, SANDBOX_CODE, Codes, equal
 from heliograph.otp.issue import places_of
 from heliograph.otp.issue_sql import RangeKey
 from heliograph.otp.limits import TRIES_MAX, Incorrect, JudgedTry, Otp, judge_try
@@ -38,7 +38,6 @@ from heliograph.wallet.store_figures import CountedKeys, store_counted_keys
 VERIFY_PATH: Final = "POST /otp/verify"
 BATCH_MAX: Final = 1_000  # in one transaction: around 50 ms
 WAITING_MAX: Final = 20_000  # in memory; past it 503
-ID_PREFIX: Final = "otp"
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from typing import Final
 
 from heliograph.base import cancelling, clock
 from heliograph.carriers import Carrier, Link, SmppSettings
-from heliograph.messages.carrier import Turn
+from heliograph.messages.carrier.turn import Turn
 from heliograph.processes.rate_share import Share
 
 # for outstanding answers when stopping: with unbinding (2 s) and last words (5 s) a process is gone

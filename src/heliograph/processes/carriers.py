@@ -32,10 +32,12 @@ from heliograph.carriers.smpp.link import SmppLink
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import CARRIER, SCHEDULER, Lease
-from heliograph.inbound import InboundReceiver
-from heliograph.messages.accept import Replier, text_sealer
-from heliograph.messages.carrier import Turn, facts_of
+from heliograph.inbound.receive import InboundReceiver
+from heliograph.messages.accept import Replier
+from heliograph.messages.carrier import facts_of
+from heliograph.messages.carrier.turn import Turn
 from heliograph.messages.queue import FairQueue
+from heliograph.messages.sealed_text import text_sealer
 from heliograph.messages.sweeps import take_over, unreceipted
 from heliograph.monitoring import MeasuredQueue
 from heliograph.processes.carrier import GRACE_S, Running

@@ -29,6 +29,7 @@ from heliograph.base.errors import InsufficientCredits
 from heliograph.base.settings import Settings
 from heliograph.carriers import SIMULATOR, SIMULATOR_ID, all_routes, set_route, text_of_phone
 from heliograph.database.database import Database
+from heliograph.inbound import receive
 from heliograph.processes import serve
 from heliograph.text import GSM_7, Phone
 
@@ -167,7 +168,7 @@ async def _answer_text(db: Database, say: Callable[[str], None]) -> None:
     once = f"demo {clock.now_ms()}"
     text = text_of_phone(RECIPIENT, NUMBER, ANSWER, GSM_7, once, None)
     try:
-        await inbound.receive_texts(db, SIMULATOR_ID, SIMULATOR, [text])
+        await receive.receive_texts(db, SIMULATOR_ID, SIMULATOR, [text])
     finally:
         await db.close_hot()
         db.close()

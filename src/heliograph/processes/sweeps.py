@@ -29,7 +29,8 @@ from heliograph.database import config
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease
 from heliograph.database.postgresql.partitions import make_months
-from heliograph.messages.carrier import AUTO, facts_of, learn_id_format, rematch
+from heliograph.messages.carrier import AUTO, facts_of
+from heliograph.messages.carrier.match import learn_id_format, rematch
 from heliograph.messages.doubt.receipts import match_doubts
 from heliograph.messages.queue import FairQueue, WaitingMessages, count_in_doubt, count_waiting
 from heliograph.messages.retention import drop_too_many

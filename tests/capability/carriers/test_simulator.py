@@ -7,7 +7,8 @@ from pathlib import Path
 
 from heliograph.base.settings import Settings
 from heliograph.carriers import SIMULATOR_ID
-from heliograph.messages.carrier import CarrierFacts, Turn
+from heliograph.messages.carrier import CarrierFacts
+from heliograph.messages.carrier.turn import Turn
 from heliograph.messages.tables import inflight
 from heliograph.processes.carriers import Dispatch
 from tests.support.capability.sending import House, ScriptedLink, lease_of, only_worker

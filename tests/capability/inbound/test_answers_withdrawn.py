@@ -7,7 +7,8 @@ import sqlalchemy as sa
 
 from heliograph.base import clock, ids
 from heliograph.carriers import Outcome
-from heliograph.inbound import INBOUND_PREFIX, answered_text
+from heliograph.inbound import INBOUND_PREFIX
+from heliograph.inbound.answered_text import answered_text
 from heliograph.inbound.keywords import KeywordOwner, save_keyword_for
 from heliograph.inbound.tables import inbound
 from heliograph.messages.accept import answer_to

@@ -6,7 +6,8 @@ import pytest
 
 from heliograph.base import clock
 from heliograph.carriers import Outcome, ReceiptState, user_message_reference
-from heliograph.messages.carrier import CarrierFacts, learn_id_format
+from heliograph.messages.carrier import CarrierFacts
+from heliograph.messages.carrier.match import learn_id_format
 from heliograph.messages.doubt.decide import Decision, decide, decided_by
 from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import settle_doubts

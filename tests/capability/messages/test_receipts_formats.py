@@ -12,7 +12,8 @@ from heliograph import carriers
 from heliograph.base import clock
 from heliograph.carriers import ReceiptState
 from heliograph.carriers.tables import carriers as carriers_table
-from heliograph.messages.carrier import CarrierFacts, facts_of, rematch
+from heliograph.messages.carrier import CarrierFacts, facts_of
+from heliograph.messages.carrier.match import rematch
 from heliograph.messages.carrier.refs import AS_IS
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
 from heliograph.processes.carrier import Running

@@ -5,7 +5,7 @@ import pytest
 from heliograph.base import clock
 from heliograph.carriers import ReceiptState
 from heliograph.messages.carrier import CarrierFacts, match
-from heliograph.messages.carrier import rematch as rematch_all
+from heliograph.messages.carrier.match import rematch as rematch_all
 from heliograph.messages.carrier.refs import AS_IS
 from heliograph.messages.tables import carrier_refs
 from tests.support.capability.sending import House

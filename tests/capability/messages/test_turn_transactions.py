@@ -16,7 +16,8 @@ from heliograph.base import clock
 from heliograph.carriers import Outcome, Routes, load_routes
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.messages.carrier import CarrierFacts, learn_id_format, rematch
+from heliograph.messages.carrier import CarrierFacts
+from heliograph.messages.carrier.match import learn_id_format, rematch
 from heliograph.messages.doubt.decide import Decision, DecisionResult, decide, decided_by
 from heliograph.messages.doubt.match_receipt import match_to
 from heliograph.messages.doubt.receipts import match_doubts

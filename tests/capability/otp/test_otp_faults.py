@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from heliograph.audit.charges import verify_charges
 from heliograph.base import clock
 from heliograph.carriers import Outcome
-from heliograph.messages.accept import text_sealer
+from heliograph.messages.sealed_text import text_sealer
 from heliograph.messages.tables import sends
 from heliograph.otp import Eraser
 from heliograph.otp.erase import ERASED_AFTER_MS

@@ -24,7 +24,7 @@ from heliograph.database.database import Database
 from heliograph.database.leases import Lease, workers
 from heliograph.database.sealed_columns import reseal_some
 from heliograph.database.secret_key_canary import secret_canary
-from heliograph.messages.accept import text_sealer
+from heliograph.messages.sealed_text import text_sealer
 from heliograph.otp.api import CANARY
 from heliograph.otp.code import Codes
 from heliograph.processes.checks import sealed_secrets

@@ -31,10 +31,12 @@ from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.leases import Lease, workers
 from heliograph.database.postgresql.snapshot import read_one_snapshot
-from heliograph.messages.accept import Acceptor, text_sealer
+from heliograph.messages.accept import Acceptor
 from heliograph.messages.accept.batch import SendResult as Accepted
-from heliograph.messages.carrier import CarrierFacts, Turn
+from heliograph.messages.carrier import CarrierFacts
+from heliograph.messages.carrier.turn import Turn
 from heliograph.messages.queue.rank import FairQueue
+from heliograph.messages.sealed_text import text_sealer
 from heliograph.messages.sweeps import take_over
 from heliograph.messages.tables import messages, sends
 from heliograph.wallet.tables import ledger_entries

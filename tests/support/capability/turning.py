@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from heliograph.messages.carrier import learn_id_format
+from heliograph.messages.carrier.match import learn_id_format
 from tests.support.capability.sending import House, ScriptedLink
 
 

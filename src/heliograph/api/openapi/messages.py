@@ -38,10 +38,10 @@ from heliograph.messages.accept import (
     RECIPIENTS_PER_SEND_MAX,
     REFERENCE_MAX,
     TEXT_CHARACTERS_MAX,
-    VALIDITY_S,
 )
 from heliograph.messages.replies import REPLIES_MAX
 from heliograph.messages.tables import ERROR_CODES, SEND_TYPES, STATUSES
+from heliograph.messages.validity import VALIDITY_S
 from heliograph.text import GSM_7, SEGMENTS_MAX, UCS_2
 
 TAG: Final = "Messages"

@@ -4,10 +4,6 @@ from heliograph.messages.accept.acceptor import FACTS, Acceptor, load_tariff
 from heliograph.messages.accept.answer import send_answer
 from heliograph.messages.accept.batch import SendResult
 from heliograph.messages.accept.chunk import (
-    ACCOUNT_SUSPENDED,
-    DAILY_CAP_REACHED,
-    INSUFFICIENT_CREDITS,
-    SENDER_NOT_APPROVED,
     Chunk,
     Chunker,
     ChunkRecipient,
@@ -22,33 +18,24 @@ from heliograph.messages.accept.request import (
     RECIPIENTS_PER_SEND_MAX,
     REFERENCE_MAX,
     TEXT_CHARACTERS_MAX,
-    VALIDITY_DEFAULT_S,
-    VALIDITY_S,
     AnsweredText,
     SendRequest,
     answer_to,
     read_send,
 )
 from heliograph.messages.accept.route_in_words import route_in_words
-from heliograph.messages.accept.sealed_text import text_sealer
 from heliograph.messages.accept.tariff import Tariff
 from heliograph.messages.accept.unapproved_sender import accept_or_explain
 from heliograph.messages.accept.which_way import which_way
 
 __all__ = [
-    "ACCOUNT_SUSPENDED",
-    "DAILY_CAP_REACHED",
     "FACTS",
-    "INSUFFICIENT_CREDITS",
     "LOOKUPS_BEFORE_LOCK",
     "RECIPIENTS_PER_SEND_MAX",
     "REFERENCE_MAX",
     "REJECTED_REPORTED_MAX",
     "SANDBOX_SENDER",
-    "SENDER_NOT_APPROVED",
     "TEXT_CHARACTERS_MAX",
-    "VALIDITY_DEFAULT_S",
-    "VALIDITY_S",
     "Acceptor",
     "AccountFacts",
     "AnsweredText",
@@ -69,6 +56,5 @@ __all__ = [
     "read_send",
     "route_in_words",
     "send_answer",
-    "text_sealer",
     "which_way",
 ]

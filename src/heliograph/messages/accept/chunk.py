@@ -30,14 +30,14 @@ from heliograph.messages.accept.tariff import Tariff
 from heliograph.messages.groups import GroupTally
 from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Ranks
 from heliograph.messages.read import CAMPAIGN_PREFIX
+from heliograph.messages.stop_reasons import (
+    ACCOUNT_SUSPENDED,
+    DAILY_CAP_REACHED,
+    INSUFFICIENT_CREDITS,
+    SENDER_NOT_APPROVED,
+)
 from heliograph.requests import UsedKeys
 from heliograph.text import Phone
-
-INSUFFICIENT_CREDITS = "insufficient_credits"
-DAILY_CAP_REACHED = "daily_cap_reached"
-SENDER_NOT_APPROVED = "sender_not_approved"
-ACCOUNT_SUSPENDED = "account_suspended"  # or closed
-
 
 # recipients with texts of their own that are laid out while PostgreSQL stores those before
 PIECE: Final = 500

@@ -14,8 +14,9 @@ from heliograph.database.hot import HotTx
 from heliograph.messages.accept import read_sql, store_sql
 from heliograph.messages.accept.acceptor import Acceptor, answering, facts_of, tariff_of
 from heliograph.messages.accept.batch import SendBatch
-from heliograph.messages.accept.request import VALIDITY_DEFAULT_S, SendRequest
+from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.queue.rank import FairQueue
+from heliograph.messages.validity import VALIDITY_DEFAULT_S
 from heliograph.requests import UsedKeys
 from heliograph.text import Phone, count_segments
 

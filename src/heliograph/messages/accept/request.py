@@ -9,14 +9,13 @@ from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError
 from heliograph.base.forms import BadParts, Form, as_text, shown
 from heliograph.base.unknown_fields import SENDING
 from heliograph.keys import CUSTOMER_ID_MAX
+from heliograph.messages.validity import VALIDITY_DEFAULT_S, VALIDITY_S
 from heliograph.text import SEGMENTS_MAX, Phone, count_segments, parse_phones, read_country
 
 RECIPIENTS_PER_SEND_MAX: Final = 10_000  # keeps one transaction around 100 ms
 # ten GSM-7 segments of 153; every longer text has more than ten segments
 TEXT_CHARACTERS_MAX: Final = 1_530
 UCS_2_CHARACTERS_MAX: Final = 670  # ten segments of 67
-VALIDITY_DEFAULT_S: Final = 86_400
-VALIDITY_S: Final = (60, 172_800)
 REFERENCE_MAX: Final = 128
 _TEXT_ID_MAX: Final = 64  # characters: an id has half of them, and what is none is told as such
 # characters of a string that is no number, as `rejected` repeats it: a number has 15

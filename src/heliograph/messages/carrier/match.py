@@ -40,7 +40,7 @@ from heliograph.messages.carrier.refs_sql import (
     Since,
     ToSetAside,
 )
-from heliograph.messages.carrier.settle import RECIPIENT_DIGITS_AGREEING, agrees, settle_receipt
+from heliograph.messages.carrier.settle import LAST_DIGITS, agrees, settle_receipt
 from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes import Changes
 
@@ -56,7 +56,6 @@ LONG_ID: Final = 10_000
 MAJORITY: Final = 10
 # as many of those a format needs that is not the one which the operator has set
 RECEIPTS_AGAINST_SETTING: Final = 3
-LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
 
 
 class Matching(NamedTuple):

@@ -27,6 +27,7 @@ THROTTLED_DELAY_MS: Final = 500
 # a refusal of our own: the carrier's has a command_status
 NOT_ENCODED: Final = "(it cannot be encoded for this carrier)"
 RECIPIENT_DIGITS_AGREEING: Final = 6  # carriers that strip the country code leave at least these
+LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
 
 
 def move(

@@ -19,7 +19,7 @@ from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer, user_messag
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier.inflight_sql import END_INFLIGHT, NOBODY, Try
-from heliograph.messages.carrier.match import LAST_DIGITS, handsets, readings
+from heliograph.messages.carrier.match import handsets, readings
 from heliograph.messages.carrier.refs import AUTO, CarrierFacts
 from heliograph.messages.carrier.refs_sql import (
     FORGET_RECEIPT,
@@ -30,6 +30,7 @@ from heliograph.messages.carrier.refs_sql import (
     Since,
 )
 from heliograph.messages.carrier.settle import (
+    LAST_DIGITS,
     agrees,
     is_from,
     settle_answer,
@@ -39,6 +40,7 @@ from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes import Changes
 from heliograph.messages.doubt import doubts_sql
 from heliograph.messages.doubt.doubts_sql import OnTheWire, OwedReceiptQuery, StoredReceipt
+from heliograph.messages.doubt.may_be import may_be
 from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.states import FINAL_RECEIPTS
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
@@ -148,17 +150,6 @@ def as_the_only_one(
 
 def _by_time(receipt: StoredReceipt) -> tuple[int, str]:
     return receipt.at_ms, receipt.place
-
-
-def may_be(receipt: StoredReceipt, segment: OnTheWire) -> bool:
-    """Says whether a receipt may be a message's: the handset and the sender agree, and it came
-    after the message was made. A receipt from before that time is another message's.
-    """
-    return (
-        agrees(segment.recipient, receipt.recipient)
-        and is_from(segment.sender, receipt.sender)
-        and receipt.at_ms >= ids.made_at_ms(int(segment.message_id, 16))
-    )
 
 
 def _is_last(segment: OnTheWire) -> bool:

@@ -11,9 +11,9 @@ from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.database.reads import records_of
-from heliograph.messages.carrier.match import LAST_DIGITS
+from heliograph.messages.carrier.settle import LAST_DIGITS
 from heliograph.messages.doubt.doubts_sql import OnTheWire, StoredReceipt
-from heliograph.messages.doubt.receipts import may_be
+from heliograph.messages.doubt.may_be import may_be
 from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import (
     RECEIPTS_KEPT_MS,

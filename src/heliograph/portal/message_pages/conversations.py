@@ -18,7 +18,7 @@ from heliograph.base.paging import PageWanted, read_page
 from heliograph.base.short_texts import refused
 from heliograph.carriers import BINARY
 from heliograph.contacts import Contact, ContactOwner
-from heliograph.inbound import InboundText, OwnNumber, conversations, texts_file
+from heliograph.inbound import InboundText, OwnNumber, answered_text, conversations, texts_file
 from heliograph.messages.accept import AnsweredText
 from heliograph.messages.read import Message
 from heliograph.messages.sweeps import withdraw
@@ -162,7 +162,7 @@ def _answered(tx: Connection, visit: Visit, phone: str, *, sandbox: bool) -> Ans
     if newest is None:
         return None
     text_id = ids.text_of_raw(inbound.INBOUND_PREFIX, newest.id)
-    return inbound.answered_text(tx, visit.account.id, text_id, sandbox=sandbox)
+    return answered_text.answered_text(tx, visit.account.id, text_id, sandbox=sandbox)
 
 
 def _helped(tx: Connection, visit: Visit, phone: str, *, sandbox: bool) -> AnsweredText | None:
@@ -174,7 +174,7 @@ def _helped(tx: Connection, visit: Visit, phone: str, *, sandbox: bool) -> Answe
     owner = OptOutOwner(visit.account.id, sandbox)
     if not opt_outs.opt_outs_of(tx, owner, phone):
         return None
-    return inbound.help_to_answer(tx, visit.account.id, phone, sandbox=sandbox)
+    return answered_text.help_to_answer(tx, visit.account.id, phone, sandbox=sandbox)
 
 
 def opt_out(tx: Connection, asking: PageRequest, visit: Visit) -> Response:

@@ -15,7 +15,7 @@ from heliograph.base.errors import NotFound, ServiceError
 from heliograph.base.forms import shown
 from heliograph.base.paging import PageWanted
 from heliograph.carriers import SIMULATOR, SIMULATOR_ID, HandsetText, all_routes, text_of_phone
-from heliograph.inbound import conversations
+from heliograph.inbound import conversations, receive
 from heliograph.messages import read
 from heliograph.messages.accept import Replier, read_send
 from heliograph.otp import SANDBOX_CODE
@@ -103,7 +103,7 @@ def write(asking: PageRequest) -> Response:
 async def _take(asking: PageRequest, text: HandsetText) -> None:
     """Stores a text that the phone wrote, and answers it if it is a keyword."""
     replier = Replier.beside(asking.service.acceptor)
-    taken = await inbound.receive_texts(asking.db, SIMULATOR_ID, SIMULATOR, [text], replier)
+    taken = await receive.receive_texts(asking.db, SIMULATOR_ID, SIMULATOR, [text], replier)
     replier.wake(set(taken.replied))
 
 

@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import storage_used_sql
 from heliograph.accounts.account import by_id, text_of_id
+from heliograph.accounts.storage_used_sql import ADDED_TO_USED, INTO_USED
 from heliograph.accounts.tables import accounts, storage_quotas, storage_used
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InvalidRequest, RateLimited
@@ -31,8 +31,8 @@ MB: Final = 10**6
 STORAGE_KEPT: Final = (PruningRule(storage_used.name, "day_ms", 2 * DAY_MS, is_counts=True),)
 
 _COUNT: Final = sa.text(f"""
-    {storage_used_sql.INTO_USED} VALUES (:account_id, :sandbox, :kind, :day_ms, :octets)
-    {storage_used_sql.ADDED_TO_USED}
+    {INTO_USED} VALUES (:account_id, :sandbox, :kind, :day_ms, :octets)
+    {ADDED_TO_USED}
     RETURNING octets""").bindparams(sa.bindparam("account_id", type_=RawId))
 
 

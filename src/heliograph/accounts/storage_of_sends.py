@@ -13,13 +13,12 @@ from heliograph.accounts.quotas import (
     StoredKind,
     refusal_of,
 )
-from heliograph.accounts.storage_used_sql import ADDED_TO_USED as _ADDED_TO_USED
-from heliograph.accounts.storage_used_sql import INTO_USED as _INTO_USED
+from heliograph.accounts.storage_used_sql import ADDED_TO_USED, INTO_USED
 from heliograph.base.clock import DAY_MS
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row
 
-_COUNTED: Final = f"""{_ADDED_TO_USED}
+_COUNTED: Final = f"""{ADDED_TO_USED}
     RETURNING account_id, sandbox, octets, (
         SELECT coalesce(q.octets, {NO_BOUND}) FROM storage_quotas q
         WHERE q.account_id = storage_used.account_id AND q.kind = storage_used.kind) AS quota"""
@@ -43,11 +42,11 @@ _COUNT: Final = BatchStatement(
     _StoredOctets,
     _Used,
     postgresql=f"""
-        {_INTO_USED} SELECT g.account_id, g.sandbox, '{StoredKind.SENDS.value}', g.day_ms, g.octets
+        {INTO_USED} SELECT g.account_id, g.sandbox, '{StoredKind.SENDS.value}', g.day_ms, g.octets
             FROM :given AS g
         ORDER BY g.account_id, g.sandbox {_COUNTED}""",
     sqlite=(
-        f"{_INTO_USED} VALUES (:account_id, :sandbox, '{StoredKind.SENDS.value}', :day_ms, :octets)"
+        f"{INTO_USED} VALUES (:account_id, :sandbox, '{StoredKind.SENDS.value}', :day_ms, :octets)"
         f" {_COUNTED}"
     ),
 )

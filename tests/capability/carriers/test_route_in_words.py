@@ -71,7 +71,7 @@ def test_a_text_waits_for_a_carrier_that_is_paused_where_no_other_takes_it(db: D
         "No other carrier of the route is up, so the text waits until one is, or until its validity"
         " ends.",
         "The route for all other numbers decides: it tries gh-main, then gh-spare.",
-        f"gh-spare has been down for a minute or longer (backing_off: {FAILED}).",
+        f"gh-spare has been down for a minute or longer (backing off: {FAILED}).",
     ]
 
 
@@ -93,11 +93,11 @@ def test_a_carrier_that_is_not_bound_has_a_minute_until_the_next_ones_take_its_t
     others = [one_that_is(db, name, LinkState.BOUND) for name in ("gh-a", "gh-b")]
     assert told(db, first, *others)[:3] == [
         f"{WOULD_GO} gh-main, and cost 1 credit a segment.",
-        f"At the moment gh-main is not bound (backing_off: {FAILED}).",
+        f"At the moment gh-main is not bound (backing off: {FAILED}).",
         "The text waits. Once gh-main has been down for a minute, gh-a takes it.",
     ]
     shared = told(db, *(f"{name}:1" for name in (first, *others)))
-    condition = f"gh-main is not bound (backing_off: {FAILED})."
+    condition = f"gh-main is not bound (backing off: {FAILED})."
     assert sum(condition in sentence for sentence in shared) == 1, "whichever carrier is named"
 
 

@@ -69,16 +69,17 @@ def _condition(carrier: Carrier, down: Container[int]) -> str | None:
     None for one that works.
     """
     detail = f": {carrier.state_detail}" if carrier.state_detail else ""
+    state = carrier.state.replace("_", " ")
     if carrier.draining:
         return f"{carrier.name} drains, so it takes no new messages"
     if carrier.paused:
         return f"{carrier.name} is paused, so nothing is handed over to it"
     if carrier.id in down:
-        return f"{carrier.name} has been down for a minute or longer ({carrier.state}{detail})"
+        return f"{carrier.name} has been down for a minute or longer ({state}{detail})"
     if carrier.state == LinkState.CLOSED.value:
         return f"{carrier.name} is not bound, because no process serves it"
     if carrier.state != LinkState.BOUND.value:
-        return f"{carrier.name} is not bound ({carrier.state}{detail})"
+        return f"{carrier.name} is not bound ({state}{detail})"
     return None
 
 

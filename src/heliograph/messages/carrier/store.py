@@ -154,9 +154,7 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
                 credits=sum(paid_back),
                 balance_after_minor=wallet.balance_minor,
                 credits_after=held[account_id],
-                description=(
-                    f"Refund for {count} message{'s' * (count > 1)} not accepted by any carrier"
-                ),
+                description=_refund_in_words(count),
                 reference=reference,
                 created_at_ms=now_ms,
             )
@@ -165,6 +163,15 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
         tx, [_refunded(wallet, held[wallet.account_id]) for wallet in wallets.values()]
     )
     await INSERT_ENTRIES.rows(tx, entries)
+
+
+def _refund_in_words(messages: int) -> str:
+    """Returns what the ledger says of a refund, whyever its messages were not sent: a carrier
+    refused them, they expired, or they were canceled.
+    """
+    if messages == 1:
+        return "Refund for 1 message that was not sent"
+    return f"Refund for {messages} messages that were not sent"
 
 
 def _refunded(wallet: read_sql.LockedWallet, sms_credits: int) -> RefundedWallet:

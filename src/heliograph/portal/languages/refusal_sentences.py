@@ -257,6 +257,9 @@ OF_ROOMS: Final = (
     # of the ledger
     marked("SMS to 1 recipient"),
     marked("SMS to %(count)s recipients"),
+    marked("Refund for 1 message that was not sent"),
+    marked("Refund for %(count)s messages that were not sent"),
+    # as entries of before said it: a ledger entry never changes
     marked("Refund for 1 message not accepted by any carrier"),
     marked("Refund for %(count)s messages not accepted by any carrier"),
     marked("%(credits)s SMS credits at %(price)s per %(per)s"),

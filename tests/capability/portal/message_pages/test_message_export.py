@@ -140,7 +140,7 @@ def test_a_refund_stands_beside_the_charge(
     run_loop(link.turn.once())
     said = words(visitor, f"{root}/messages/{message}")
     assert "SMS charge SMS to 1 recipient −1 999" in said
-    assert "SMS refund Refund for 1 message not accepted by any carrier +1 1 000" in said.replace(
+    assert "SMS refund Refund for 1 message that was not sent +1 1 000" in said.replace(
         "\u202f", " "
     )
 

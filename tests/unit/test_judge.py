@@ -2,6 +2,7 @@
 refused. The tests of tests/property try sequences.
 """
 
+from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, RateLimited, ServiceError
 from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Rates, Route, Routes
 from heliograph.messages.accept.judge import Accepted, AccountFacts, WalletState, judge
+from heliograph.messages.accept.pricing import STRETCH
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.accept.tariff import Run, Tariff
 from tests.support.factories import send_request
@@ -92,6 +94,27 @@ def test_a_repeated_number_is_rejected_as_its_first_one_was() -> None:
     assert verdict.duplicates == [(3, 1)]
 
 
+def test_a_phone_that_has_opted_out_is_rejected_with_its_repetitions_and_costs_nothing() -> None:
+    purse = wallet()
+    out = frozenset({int(KUMASI)})
+    verdict = judge(send(ACCRA, KUMASI, KUMASI, LAGOS), FACTS, TARIFF, purse, NOW_MS, None, out)
+    assert isinstance(verdict, Accepted)
+    assert verdict.priced.recipients == [int(ACCRA), int(LAGOS)]
+    assert [(each.place, each.reason) for each in verdict.rejected] == [
+        (1, "opted_out"),
+        (2, "opted_out"),
+    ]
+    assert (verdict.duplicates, verdict.credits_used) == ([], 4)
+
+
+def test_only_an_account_that_may_send_transactional_texts_sends_one() -> None:
+    may = FACTS._replace(transactional=True)
+    verdict = refused(send(ACCRA, transactional=True))
+    assert (verdict.status, verdict.reason) == (400, "invalid_field")
+    assert str(verdict).startswith("transactional must be false")
+    assert accepted(send(ACCRA, transactional=True), facts=may).priced.recipients == [int(ACCRA)]
+
+
 def test_a_send_without_one_good_recipient_is_refused_and_each_one_named() -> None:
     error = refused(send("1", NAIROBI))
     assert (error.status, error.reason) == (400, "no_valid_recipient")
@@ -168,6 +191,28 @@ def test_consecutive_messages_over_one_route_are_one_run_of_the_queue() -> None:
         Run(ABROAD, "", 4, 1),
         Run(MTN, "233", 5, 1),
     ]
+
+
+def test_carriers_that_share_a_prefix_get_stretches_which_stay_in_the_order_of_the_numbers() -> (
+    None
+):
+    route = Route("233", (MTN, VODAFONE), (1, 3))
+    to = [str(233_201_000_000 + number) for number in range(10 * STRETCH + 1)]
+    priced = accepted(send(*to), wallet(2_000), tariff=Tariff(Routes([route]), TARIFF.rates)).priced
+    sharing = route.sharing(())
+    assert sharing is not None
+    falls_to = [sharing.carrier_of(int(to[first])) for first in range(0, len(to), STRETCH)]
+    assert set(falls_to) == {MTN, VODAFONE}
+    assert priced.carriers == [falls_to[place // STRETCH] for place in range(len(to))]
+    assert [run.first for run in priced.runs] == [
+        0,
+        *accumulate(run.messages for run in priced.runs),
+    ][:-1]
+    assert sum(run.messages for run in priced.runs) == len(to)
+    for run, following in pairwise(priced.runs):
+        assert run.carrier_id != following.carrier_id
+    for run in priced.runs:
+        assert set(priced.carriers[run.first : run.first + run.messages]) == {run.carrier_id}
 
 
 @pytest.mark.parametrize(

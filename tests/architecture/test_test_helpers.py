@@ -23,7 +23,7 @@ AMINA = {
 # fixtures of a test file that hide one of a conftest.py
 HIDES_FOR_A_REASON = {
     "capability/cli/test_commands_unconfirmed.py: run": "a server whose standby is gone",
-    "capability/messages/test_retention_months.py: db": "other tests would miss its months",
+    "capability/messages/retention/test_retention_months.py: db": "others would miss its months",
     "faults/test_redis.py: deployment": "a Redis of the test's own",
     "wire/test_smsc_smpplib.py: smsc": "a process, as an operator starts it",
 }

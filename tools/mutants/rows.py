@@ -23,7 +23,7 @@ ROWS: Final = {
             "tests/unit/test_judge.py",
             "tests/unit/test_pricing.py",
             "tests/property/test_judge_property.py",
-            "tests/capability/messages/test_accept.py",
+            "tests/capability/messages/accept/test_accept.py",
         ),
     ),
     "settle": Row(
@@ -31,15 +31,15 @@ ROWS: Final = {
         (
             "tests/unit/test_settle.py",
             "tests/property/test_settle_property.py",
-            "tests/capability/messages/test_turn.py",
+            "tests/capability/messages/carrier/test_turn.py",
         ),
     ),
     "match": Row(
         ("src/heliograph/messages/carrier/match.py",),
         (
-            "tests/capability/messages/test_receipts.py",
-            "tests/capability/messages/test_receipts_ids.py",
-            "tests/capability/messages/test_receipts_formats.py",
+            "tests/capability/messages/carrier/test_receipts.py",
+            "tests/capability/messages/carrier/test_receipts_ids.py",
+            "tests/capability/messages/carrier/test_receipts_formats.py",
         ),
     ),
     "ledger": Row(

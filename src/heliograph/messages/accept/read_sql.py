@@ -2,7 +2,7 @@
 both dialects. `store_sql.py` declares those that store the result.
 
 Ids are raw, times are in milliseconds. One behaviour suite runs over both
-(`tests/capability/messages/test_accept.py`).
+(`tests/capability/messages/accept/test_accept.py`).
 """
 
 from collections.abc import Sequence

@@ -44,8 +44,8 @@ _LISTS: Final = "tests/unit/test_cli_modules.py::test_a_list_loads_only_what_it_
 # What takes a minute, or long for what changes seldom: installing, starting, restarting, clients
 # that others generate, crowds, French, half of the journeys, and what tests are run with.
 LONG: Final = (
-    "tests/api/test_crowds.py",
-    "tests/api/test_schemathesis.py",
+    "tests/api/description/test_schemathesis.py",
+    "tests/api/http/test_crowds.py",
     "tests/architecture/test_package.py",
     "tests/architecture/test_skips.py",
     "tests/browser/test_console_alerts.py",

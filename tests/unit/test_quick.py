@@ -15,7 +15,7 @@ def test_a_changed_module_is_tested_by_its_room_and_by_who_imports_it() -> None:
 def test_a_changed_helper_is_tested_by_who_imports_it_and_a_changed_test_by_itself() -> None:
     chosen = choose(["tests/support/plain_http.py", "tests/unit/test_ids.py", "tests/gone.py"])
     assert next(iter(chosen)) == "tests/unit/test_ids.py"
-    assert chosen["tests/api/test_crowds.py"] == "it imports tests.support.plain_http"
+    assert chosen["tests/api/http/test_crowds.py"] == "it imports tests.support.plain_http"
 
 
 def test_a_changed_template_is_tested_by_its_room() -> None:

@@ -75,9 +75,9 @@ ROWS: Final = {
         (
             "tests/unit/test_malformed_keys.py",
             "tests/capability/keys/test_keys.py",
-            "tests/api/test_guards.py",
-            "tests/api/test_guards_of_paths.py",
-            "tests/api/test_guards_of_bodies.py",
+            "tests/api/every_endpoint/test_guards.py",
+            "tests/api/every_endpoint/test_guards_of_paths.py",
+            "tests/api/every_endpoint/test_guards_of_bodies.py",
         ),
     ),
     "template": Row(

@@ -18,7 +18,7 @@ from tests.support.api.listening import served
 from tests.support.factories import awaited
 
 HELD_S_MAX = 0.020
-TRIES = 5  # the least of them counts, as in tests/api/test_heavy_bodies.py
+TRIES = 5  # the least of them counts, as in tests/api/http/test_heavy_bodies.py
 WITHIN_S = 10.0
 POST = b"POST /api/v1/sms/send HTTP/1.1\r\nHost: heliograph\r\nContent-Type: application/json\r\n"
 PIECE_OCTETS = 64 * 1024

@@ -12,7 +12,7 @@ import pytest
 from tests.support import warm
 from tests.support.api.server import Server, serving
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 WITHIN_S = 60
 
 

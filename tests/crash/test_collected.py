@@ -10,8 +10,8 @@ import pytest
 
 from tests.support import collected, trials
 
-TESTS = "tests/unit/test_paging.py"
-MODULE = "tests.unit.test_paging"
+TESTS = "tests/unit/base/test_paging.py"
+MODULE = "tests.unit.base.test_paging"
 SAYS = "import os, sys; print(sys.stdin.readline().strip(), %r in sys.modules, os.getpid())"
 
 

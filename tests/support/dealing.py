@@ -35,7 +35,7 @@ LONGEST: Final = (
     "tests/faults/test_upgrade.py",
     "tests/faults/test_failover.py",
     "tests/faults/test_restore.py",
-    "tests/browser/test_portal_for_everybody.py",
+    "tests/browser/portal/test_portal_for_everybody.py",
 )
 # after this part of a run no test begins that mostly waits: whoever has none left would be idle
 WAITING_UNTIL: Final = 0.9

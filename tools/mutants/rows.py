@@ -20,8 +20,8 @@ ROWS: Final = {
             "src/heliograph/messages/accept/pricing.py",
         ),
         (
-            "tests/unit/test_judge.py",
-            "tests/unit/test_pricing.py",
+            "tests/unit/messages/test_judge.py",
+            "tests/unit/messages/test_pricing.py",
             "tests/property/test_judge_property.py",
             "tests/capability/messages/accept/test_accept.py",
         ),
@@ -29,7 +29,7 @@ ROWS: Final = {
     "settle": Row(
         ("src/heliograph/messages/carrier/settle.py",),
         (
-            "tests/unit/test_settle.py",
+            "tests/unit/messages/test_settle.py",
             "tests/property/test_settle_property.py",
             "tests/capability/messages/carrier/test_turn.py",
         ),
@@ -52,28 +52,28 @@ ROWS: Final = {
     ),
     "limits": Row(
         ("src/heliograph/otp/limits.py",),
-        ("tests/unit/test_otp.py", "tests/capability/otp/test_otp_limits.py"),
+        ("tests/unit/otp/test_otp.py", "tests/capability/otp/test_otp_limits.py"),
     ),
     "segments": Row(
         ("src/heliograph/text/segments.py",),
         (
-            "tests/unit/test_text_segments.py",
-            "tests/unit/test_text_segments_corpus.py",
+            "tests/unit/text/test_text_segments.py",
+            "tests/unit/text/test_text_segments_corpus.py",
             "tests/property/test_text_segments_properties.py",
         ),
     ),
     "phone": Row(
         ("src/heliograph/text/phone.py",),
-        ("tests/unit/test_text_phone.py", "tests/property/test_text_phone_properties.py"),
+        ("tests/unit/text/test_text_phone.py", "tests/property/test_text_phone_properties.py"),
     ),
     "sign": Row(
         ("src/heliograph/webhooks/sign.py",),
-        ("tests/unit/test_webhooks_sign.py",),
+        ("tests/unit/webhooks/test_webhooks_sign.py",),
     ),
     "authenticate": Row(
         ("src/heliograph/keys/authenticate.py",),
         (
-            "tests/unit/test_malformed_keys.py",
+            "tests/unit/keys/test_malformed_keys.py",
             "tests/capability/keys/test_keys.py",
             "tests/api/every_endpoint/test_guards.py",
             "tests/api/every_endpoint/test_guards_of_paths.py",

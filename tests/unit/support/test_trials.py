@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support import trials
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 VALUES = (
     ["sqlite", "postgresql"],
     ["sqlite-a", "sqlite-b", "postgresql-a", "postgresql-b"],

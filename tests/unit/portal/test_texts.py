@@ -11,7 +11,7 @@ from babel.messages import pofile
 from heliograph.portal.languages import LANGUAGES, USUAL
 from heliograph.portal.languages.page_language import TRANSLATIONS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PLACE = re.compile(r"%\(\w+\)s|%%|<[^>]*>|\{\}")
 
 

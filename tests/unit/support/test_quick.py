@@ -5,16 +5,18 @@ from tests.quick import choose
 
 def test_a_changed_module_is_tested_by_its_room_and_by_who_imports_it() -> None:
     chosen = choose(["src/heliograph/webhooks/sign.py"])
-    assert chosen["tests/unit/test_webhooks_sign.py"] == "it imports heliograph.webhooks.sign"
+    assert (
+        chosen["tests/unit/webhooks/test_webhooks_sign.py"] == "it imports heliograph.webhooks.sign"
+    )
     assert "tests/capability/webhooks/test_webhooks_deliver.py" in chosen
     assert "tests/architecture/test_front_doors.py" in chosen
-    assert "tests/unit/test_text_phone.py" not in chosen
+    assert "tests/unit/text/test_text_phone.py" not in chosen
     assert not [path for path in chosen if path.startswith(("tests/crash", "tests/faults"))]
 
 
 def test_a_changed_helper_is_tested_by_who_imports_it_and_a_changed_test_by_itself() -> None:
-    chosen = choose(["tests/support/plain_http.py", "tests/unit/test_ids.py", "tests/gone.py"])
-    assert next(iter(chosen)) == "tests/unit/test_ids.py"
+    chosen = choose(["tests/support/plain_http.py", "tests/unit/base/test_ids.py", "tests/gone.py"])
+    assert next(iter(chosen)) == "tests/unit/base/test_ids.py"
     assert chosen["tests/api/http/test_crowds.py"] == "it imports tests.support.plain_http"
 
 
@@ -29,7 +31,7 @@ def test_a_changed_conftest_is_tested_by_who_takes_its_fixtures() -> None:
     chosen = choose(["tests/capability/conftest.py"])
     why = "it takes fixtures of tests/capability/conftest.py"
     assert chosen["tests/capability/webhooks/test_webhooks_deliver.py"] == why
-    assert "tests/unit/test_ids.py" not in chosen
+    assert "tests/unit/base/test_ids.py" not in chosen
 
 
 def test_without_changes_the_architecture_is_looked_at_without_its_documents() -> None:

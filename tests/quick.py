@@ -65,8 +65,8 @@ def choose(changed: list[str]) -> dict[str, str]:
         elif room:
             of_room[path] = f"it is about the room {room}"
     architecture = {
-        f"tests/architecture/{path.name}": "always"
-        for path in sorted((TESTS / "architecture").glob("test_*.py"))
+        path.relative_to(ROOT).as_posix(): "always"
+        for path in sorted((TESTS / "architecture").rglob("test_*.py"))
         if not path.name.startswith(SLOW_ARCHITECTURE)
     }
     found = chosen | near | of_room | architecture

@@ -25,7 +25,7 @@ HIDES_FOR_A_REASON = {
     "capability/cli/test_commands_unconfirmed.py: run": "a server whose standby is gone",
     "capability/messages/retention/test_retention_months.py: db": "others would miss its months",
     "faults/test_redis.py: deployment": "a Redis of the test's own",
-    "wire/test_smsc_smpplib.py: smsc": "a process, as an operator starts it",
+    "wire/simulator/test_smsc_smpplib.py: smsc": "a process, as an operator starts it",
 }
 
 

@@ -5,7 +5,7 @@ the checker.
                                   it fails when a row has no result
     make test                     the same tests in their quick forms, on PostgreSQL alone
                                   where they are for both
-    make test ARGS="tests/faults/test_reset.py"     one of them
+    make test ARGS="tests/faults/carriers/test_reset.py"     one of them
 
 A row is a test in a file of its own kind (`test_reset.py`, `test_receipts.py`), marked with its
 number:

@@ -14,14 +14,16 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 WAITING: Final = ("crash", "faults")
-WHOLE: Final = ("tests/faults/test_patroni.py",)  # its tests share what takes long to start
+WHOLE: Final = (
+    "tests/faults/database/test_patroni.py",
+)  # its tests share what takes long to start
 # Files that have something made once in a process are dealt together: the rows of the audit, and
 # the syntax trees of all sources, which take seven seconds of a processor.
 TOGETHER: Final = ("tests/capability/audit/test_audit", "tests/architecture/")
 # these look at no syntax trees, and take long
 NO_TREES: Final = (
-    "tests/architecture/test_deploy",
-    "tests/architecture/test_documents.py",
+    "tests/architecture/deploy/",
+    "tests/architecture/documents/test_documents.py",
     "tests/architecture/test_package.py",
     "tests/architecture/test_skips.py",
 )
@@ -33,8 +35,8 @@ LONGEST: Final = (
     "tests/faults/test_held_up.py",
     "tests/faults/test_clock.py",
     "tests/faults/test_upgrade.py",
-    "tests/faults/test_failover.py",
-    "tests/faults/test_restore.py",
+    "tests/faults/database/test_failover.py",
+    "tests/faults/database/test_restore.py",
     "tests/browser/portal/test_portal_for_everybody.py",
 )
 # after this part of a run no test begins that mostly waits: whoever has none left would be idle

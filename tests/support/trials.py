@@ -35,9 +35,9 @@ ON_BOTH: Final = (
 # carrier, a database and Redis that are away, and a receipt that comes late.
 FIRST_FAULTS: Final = (
     "tests/faults/test_api_killed.py",
-    "tests/faults/test_outage.py",
-    "tests/faults/test_postgres.py::test_a_postgresql_that_dies",
-    "tests/faults/test_receipts.py",
+    "tests/faults/carriers/test_outage.py",
+    "tests/faults/database/test_postgres.py::test_a_postgresql_that_dies",
+    "tests/faults/carriers/test_receipts.py",
     "tests/faults/test_redis.py",
 )
 _LISTS: Final = "tests/unit/cli/test_cli_modules.py::test_a_list_loads_only_what_it_needs"

@@ -37,4 +37,4 @@ def test_a_changed_conftest_is_tested_by_who_takes_its_fixtures() -> None:
 def test_without_changes_the_architecture_is_looked_at_without_its_documents() -> None:
     chosen = choose([])
     assert set(chosen.values()) == {"always"}
-    assert "tests/architecture/test_documents.py" not in chosen
+    assert "tests/architecture/documents/test_documents.py" not in chosen

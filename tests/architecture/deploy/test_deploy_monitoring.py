@@ -72,7 +72,7 @@ def test_prometheus_takes_the_rules() -> None:
 
 
 def test_a_bad_night_raises_the_alarms_and_a_quiet_one_none() -> None:
-    _promtool("test", "rules", ROOT / "tests" / "architecture" / "prometheus-rules.test.yml")
+    _promtool("test", "rules", Path(__file__).with_name("prometheus-rules.test.yml"))
 
 
 def test_prometheus_takes_every_query_of_the_dashboard(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from heliograph.webhooks.sign import headers, new_secret
 from tests.support.services import node
 
-FOLDER = Path(__file__).parent / "standardwebhooks"
+FOLDER = Path(__file__).parents[1] / "standardwebhooks"
 BODIES = [b"{}", '{"message": "5 € ☎ \\u0001"}'.encode(), b'{"message": "' + b"a" * 20_000 + b'"}']
 NODE_S_MAX = 30
 

@@ -2,7 +2,8 @@
 in a circle.
 
 A room is a folder of the package. In `messages`, the largest, each of its folders is a room of its
-own, and so are the files beside these folders taken together.
+own, and so are the files beside these folders taken together. The tests of use cases and of pure
+functions stand in folders that are called as the rooms of the code.
 """
 
 import tomllib
@@ -22,6 +23,12 @@ WITHOUT_ORDER = {
     "migrations": "its folder is a list",
 }
 NO_ROOM = "migrations/versions/"  # a migration is written once and never changed
+TESTS = ROOT / "tests"
+OF_ROOMS = ("capability", "unit")  # the folders of tests that have the rooms of the code
+OF_NO_ROOM = {
+    "capability/bench": "the measurements in bench/",
+    "unit/support": "what tests are run with",
+}
 
 
 def test_no_file_imports_another_in_a_circle() -> None:
@@ -64,6 +71,40 @@ def test_no_folder_has_more_files_than_a_reader_can_overlook() -> None:
         f"{folder}: {number}" for folder, number in files.items() if number > FILES_IN_A_FOLDER_MAX
     ]
     assert not too_full, f"These folders have more than {FILES_IN_A_FOLDER_MAX} files: {too_full}"
+
+
+def test_no_folder_of_tests_has_more_files_than_a_reader_can_overlook() -> None:
+    files = Counter(
+        source.path.rpartition("/")[0]
+        for source in sources(TESTS)
+        if source.path.rpartition("/")[2].startswith("test_")
+    )
+    too_full = [
+        f"tests/{folder}: {number}"
+        for folder, number in files.items()
+        if number > FILES_IN_A_FOLDER_MAX
+    ]
+    assert not too_full, f"give them folders of at most {FILES_IN_A_FOLDER_MAX} tests: {too_full}"
+
+
+def test_folders_of_tests_are_called_as_the_rooms_of_the_code() -> None:
+    folders = {
+        source.path.rpartition("/")[0]
+        for source in sources(TESTS)
+        if source.path.startswith(tuple(f"{kind}/" for kind in OF_ROOMS))
+    }
+    nowhere = {
+        folder
+        for folder in folders.difference(OF_ROOMS)
+        if not (PACKAGE / folder.partition("/")[2]).is_dir()
+    }
+    assert nowhere == set(OF_NO_ROOM)
+
+
+def test_each_room_with_tables_has_tests_of_its_use_cases() -> None:
+    with_tables = {path.parent.name for path in PACKAGE.glob("*/tables.py")}
+    without = {room for room in with_tables if not any(TESTS.glob(f"capability/{room}/**/test_*"))}
+    assert not without, f"tests/capability has no test of {without}"
 
 
 def test_no_room_holds_more_than_its_share_of_the_lines() -> None:

@@ -20,6 +20,7 @@ AMINA = {
     "api/conftest.py": "an actor with keys, who sends requests",
     "capability/conftest.py": "the id of an account, which use cases take",
 }
+CAST = {"amina", "bilal", "chidi"}
 # fixtures of a test file that hide one of a conftest.py
 HIDES_FOR_A_REASON = {
     "capability/cli/test_commands_unconfirmed.py: run": "a server whose standby is gone",
@@ -71,6 +72,57 @@ def test_amina_is_the_same_account_in_all_tests_of_a_kind() -> None:
     account of another name.
     """
     assert sorted(path for path, name in _fixtures() if name == "amina") == sorted(AMINA)
+
+
+def test_amina_is_an_account_of_the_cast_wherever_a_test_names_her() -> None:
+    """Her record, her key and her headers are called by other names."""
+    others = [
+        f"tests/{source.path}:{node.lineno} amina = {ast.unparse(value)[:60]}"
+        for source in sources(TESTS)
+        if not source.path.startswith("support/")
+        for node in nodes_of(source.tree)
+        if isinstance(node, ast.Assign)
+        for name, value in _assigned(node)
+        if name == "amina" and not _is_of_cast(value)
+    ]
+    assert not others, "\n".join(others)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_of_cast"),
+    [
+        ("amina = open_account(db, credits=1)", True),
+        ("amina = server.cast.amina", True),
+        ("db, amina = house.db, house.amina", True),
+        ("amina = account(db)", False),
+        ("amina, chidi = account(db), account(db, 'chidi')", False),
+        ("amina, chidi = (issue_key(db, name) for name in NAMES)", False),
+        ("amina = issue_key(db, open_account(db))", False),
+    ],
+)
+def test_another_value_by_her_name_is_found(line: str, is_of_cast: bool) -> None:
+    [node] = ast.parse(line).body
+    assert isinstance(node, ast.Assign)
+    [value] = [value for name, value in _assigned(node) if name == "amina"]
+    assert _is_of_cast(value) == is_of_cast
+
+
+def _assigned(node: ast.Assign) -> Iterator[tuple[str, ast.expr]]:
+    """Yields the names that are assigned, each with its value, or with that of all of them."""
+    for target in node.targets:
+        names = target.elts if isinstance(target, ast.Tuple) else [target]
+        values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value] * len(names)
+        for name, value in zip(names, values, strict=False):
+            if isinstance(name, ast.Name):
+                yield name.id, value
+
+
+def _is_of_cast(value: ast.expr) -> bool:
+    if isinstance(value, ast.GeneratorExp):
+        return _is_of_cast(value.elt)
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id == "open_account"
+    return isinstance(value, ast.Attribute) and value.attr in CAST
 
 
 def test_no_fixture_hides_one_of_a_conftest_above_it() -> None:

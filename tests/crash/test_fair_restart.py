@@ -48,25 +48,25 @@ def test_at_a_slow_carrier_one_message_does_not_wait_behind_a_million(
     db = Database(url)
     with remembering_smsc() as smsc:
         open_carrier(db, port=smsc.port, tps=PER_SECOND)
-        amina, chidi = (
+        amina_key, chidi_key = (
             issue_key(db, open_account(db, name, credits=20_000)) for name in ("amina", "chidi")
         )
         server = ServerProcess(url, tmp_path)
         server.wait_until_ready()
-        send(server, amina, phones(10_000))
+        send(server, amina_key, phones(10_000))
         for k in range(2):
             wait_until(smsc, phones(1, first=10 + 40 * k)[0])
             before = len(smsc.submits)
-            send(server, chidi, phones(1, first=CHIDIS + k))
+            send(server, chidi_key, phones(1, first=CHIDIS + k))
             assert wait_until(smsc, phones(1, first=CHIDIS + k)[0]) - before <= PER_SECOND
         server.process.kill()
         server.process.wait()
         server = ServerProcess(url, tmp_path)
         try:
             server.wait_until_ready()
-            send(server, amina, phones(100, first=AMINAS_OTHERS))  # behind what she has waiting
+            send(server, amina_key, phones(100, first=AMINAS_OTHERS))  # behind what she has waiting
             before = len(smsc.submits)
-            send(server, chidi, phones(1, first=CHIDIS + 9))
+            send(server, chidi_key, phones(1, first=CHIDIS + 9))
             assert wait_until(smsc, phones(1, first=CHIDIS + 9)[0]) - before <= PER_SECOND
             wait_until(smsc, phones(1, first=150)[0])
             assert phones(1, first=AMINAS_OTHERS)[0] not in {

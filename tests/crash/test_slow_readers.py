@@ -24,26 +24,26 @@ def test_slow_reports_of_one_account_are_no_503_for_others(
     url = new_database("postgresql")
     db = Database(url)
     open_carrier(db)  # nobody listens there: all stay queued
-    amina = issue_key(db, open_account(db, credits=20_000))
-    chidi = issue_key(db, open_account(db, "chidi", credits=10_000, sender="CHIDI"))
+    amina_key = issue_key(db, open_account(db, credits=20_000))
+    chidi_key = issue_key(db, open_account(db, "chidi", credits=10_000, sender="CHIDI"))
     db.close()
     server = ServerProcess(url, tmp_path / "data")
     try:
         server.wait_until_ready()
         for first in (0, 10_000):
-            assert _send(server, amina, "AMINA", phones(10_000, first=first)).status_code == 200
-        message_id = _send(server, chidi, "CHIDI", phones(1)).json()["data"]["message_ids"][0]
+            assert _send(server, amina_key, "AMINA", phones(10_000, first=first)).status_code == 200
+        message_id = _send(server, chidi_key, "CHIDI", phones(1)).json()["data"]["message_ids"][0]
         until_s = time.monotonic() + READING_S
         with ThreadPoolExecutor(READERS) as threads:
             reading = [
-                threads.submit(_read_until, server, amina, message_id, until_s)
+                threads.submit(_read_until, server, amina_key, message_id, until_s)
                 for _ in range(READERS)
             ]
             others = []
             while time.monotonic() < until_s:
-                others.append(_send(server, chidi, "CHIDI", phones(1)).status_code)
-                others.append(_get(server, chidi, f"/messages/{message_id}").status_code)
-                others.append(_get(server, chidi, "/balance").status_code)
+                others.append(_send(server, chidi_key, "CHIDI", phones(1)).status_code)
+                others.append(_get(server, chidi_key, f"/messages/{message_id}").status_code)
+                others.append(_get(server, chidi_key, "/balance").status_code)
             statuses = {status for one in reading for status in one.result()}
         assert set(others) == {200}
         # a report that waited too long for the account's other ones is its own affair

@@ -95,16 +95,16 @@ def partner(
 def test_of_50_equal_provisions_at_once_one_makes_the_customer_and_49_find_it(
     partner: Callable[[str, int], Partner],
 ) -> None:
-    amina = partner("racer", 1_000)
+    owner = partner("racer", 1_000)
     for round_ in range(3):
         wish = {**DEDE, "external_ref": f"shop-{round_}", "initial_sms_credits": 10}
-        answers = amina.at_once(CUSTOMERS, *[(wish, None)] * 50)
+        answers = owner.at_once(CUSTOMERS, *[(wish, None)] * 50)
         assert Counter((answer.status, answer.body["created"]) for answer in answers) == {
             (200, True): 1,
             (200, False): 49,
         }
         assert len({str(answer.body["data"]) for answer in answers}) == 1
-    amina.holds(970, 10, 10, 10)
+    owner.holds(970, 10, 10, 10)
 
 
 def test_equal_provisions_that_nobody_can_pay_make_none_and_then_one(
@@ -127,8 +127,8 @@ def test_equal_provisions_that_nobody_can_pay_make_none_and_then_one(
 def test_of_50_customers_at_once_as_many_are_made_as_can_be_given_to(
     partner: Callable[[str, int], Partner],
 ) -> None:
-    amina = partner("giver", 205)
-    answers = amina.at_once(
+    owner = partner("giver", 205)
+    answers = owner.at_once(
         CUSTOMERS,
         *[
             ({**DEDE, "external_ref": f"shop-{k}", "initial_sms_credits": 10}, f"key-{k}")
@@ -136,30 +136,30 @@ def test_of_50_customers_at_once_as_many_are_made_as_can_be_given_to(
         ],
     )
     assert Counter(answer.status for answer in answers) == {200: 20, 402: 30}
-    amina.holds(5, *[10] * 20)
+    owner.holds(5, *[10] * 20)
 
 
 def test_moves_to_and_back_at_once_lose_nothing_and_wait_for_each_other(
     partner: Callable[[str, int], Partner],
 ) -> None:
-    amina = partner("mover", 100)
-    bilal = amina.customer()
-    answers = amina.at_once(
+    owner = partner("mover", 100)
+    bilal = owner.customer()
+    answers = owner.at_once(
         f"{CUSTOMERS}/{bilal}/credits",
         *[({"credits": credits}, None) for credits in (10, -10, 7, -3) * 16],
     )
     assert {answer.status for answer in answers} <= {200, 402}
     gained = sum(answer.body["data"]["credits"] for answer in answers if answer.status == 200)
-    amina.holds(100 - gained, gained)
+    owner.holds(100 - gained, gained)
 
 
 def test_of_50_equal_moves_at_once_with_one_key_one_moves(
     partner: Callable[[str, int], Partner],
 ) -> None:
-    amina = partner("repeater", 100)
-    bilal, dede = amina.customer(), amina.customer()
+    owner = partner("repeater", 100)
+    bilal, dede = owner.customer(), owner.customer()
     for customer in (bilal, dede):
-        answers = amina.at_once(
+        answers = owner.at_once(
             f"{CUSTOMERS}/{customer}/credits", *[({"credits": 10}, "invoice-17")] * 50
         )
         assert Counter((answer.status, answer.replayed) for answer in answers) == {
@@ -167,12 +167,12 @@ def test_of_50_equal_moves_at_once_with_one_key_one_moves(
             (200, True): 49,
         }
         assert len({answer.content for answer in answers}) == 1
-    amina.holds(80, 10, 10)
+    owner.holds(80, 10, 10)
 
 
 def test_more_than_there_is_is_never_moved(partner: Callable[[str, int], Partner]) -> None:
-    amina = partner("spender", 95)
-    bilal = amina.customer()
-    answers = amina.at_once(f"{CUSTOMERS}/{bilal}/credits", *[({"credits": 10}, None)] * 64)
+    owner = partner("spender", 95)
+    bilal = owner.customer()
+    answers = owner.at_once(f"{CUSTOMERS}/{bilal}/credits", *[({"credits": 10}, None)] * 64)
     assert Counter(answer.status for answer in answers) == {200: 9, 402: 55}
-    amina.holds(5, 90)
+    owner.holds(5, 90)

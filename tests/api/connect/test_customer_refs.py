@@ -98,13 +98,13 @@ def test_a_slash_of_a_reference_stands_encoded_in_a_path(api: Service, amina: Ac
 
 def test_a_server_takes_a_path_apart_before_it_decodes_it(sqlite_url: str, tmp_path: Path) -> None:
     with serving(sqlite_url, tmp_path) as server:
-        customers, amina = (
+        customers, headers = (
             f"{server.url}/api/v1/connect/customers",
             {"Authorization": f"Bearer {server.cast.amina.key()}"},
         )
-        made = plain_http.post(customers, headers=amina, json={**EMIL, "external_ref": "shop/8"})
+        made = plain_http.post(customers, headers=headers, json={**EMIL, "external_ref": "shop/8"})
         assert (
-            plain_http.get(f"{customers}/shop%2F8", headers=amina).json()["data"]
+            plain_http.get(f"{customers}/shop%2F8", headers=headers).json()["data"]
             == made.json()["data"]
         )
 

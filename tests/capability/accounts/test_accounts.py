@@ -13,12 +13,12 @@ from tests.support.capability.cast import NOW_MS, account, epoch
 
 
 def test_an_account_is_found_by_its_id_and_by_its_name(db: Database) -> None:
-    amina = account(db, "Amina Foods")
-    bilal = account(db, "bilal", parent_id=amina.id)
-    assert accounts.text_id(amina).startswith("acc_")
-    assert accounts.text_id(bilal).startswith("cus_")
+    owner = account(db, "Amina Foods")
+    customer = account(db, "bilal", parent_id=owner.id)
+    assert accounts.text_id(owner).startswith("acc_")
+    assert accounts.text_id(customer).startswith("cus_")
     with db.read() as tx:
-        for whose in (amina, bilal):
+        for whose in (owner, customer):
             assert (
                 accounts.find(tx, whose.name)
                 == accounts.find(tx, accounts.text_id(whose))
@@ -28,9 +28,9 @@ def test_an_account_is_found_by_its_id_and_by_its_name(db: Database) -> None:
 
 
 def test_an_id_with_the_other_kinds_prefix_is_not_found(db: Database) -> None:
-    amina = account(db)
+    owner = account(db)
     with db.read() as tx, pytest.raises(NotFound):
-        accounts.find(tx, ids.text_of_raw("cus", amina.id))
+        accounts.find(tx, ids.text_of_raw("cus", owner.id))
 
 
 def test_a_name_that_several_have_is_refused_with_their_ids(db: Database) -> None:
@@ -76,19 +76,19 @@ def test_pages_are_newest_first_and_go_on_where_the_last_one_ended(db: Database)
 
 
 def test_settings_are_set_one_by_one_and_taken_back(db: Database) -> None:
-    amina = account(db)
+    owner = account(db)
     with db.write() as tx:
         changed = accounts.change(
-            tx, amina.id, countries=["ng", "GH", "NG"], daily_credits=500, time_zone="Africa/Accra"
+            tx, owner.id, countries=["ng", "GH", "NG"], daily_credits=500, time_zone="Africa/Accra"
         )
         assert (
             changed
-            == amina._replace(countries=("GH", "NG"), daily_credits=500, time_zone="Africa/Accra")
-            == accounts.by_id(tx, amina.id)
+            == owner._replace(countries=("GH", "NG"), daily_credits=500, time_zone="Africa/Accra")
+            == accounts.by_id(tx, owner.id)
         )
         assert accounts.change(
-            tx, amina.id, countries=None, daily_credits=None, time_zone="UTC"
-        ) == amina._replace(daily_credits=None)
+            tx, owner.id, countries=None, daily_credits=None, time_zone="UTC"
+        ) == owner._replace(daily_credits=None)
 
 
 @pytest.mark.parametrize(
@@ -104,16 +104,16 @@ def test_settings_are_set_one_by_one_and_taken_back(db: Database) -> None:
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(db: Database, settings: Any) -> None:
-    amina = account(db)
+    owner = account(db)
     with db.write() as tx, pytest.raises(InvalidRequest, match=next(iter(settings))):
-        accounts.change(tx, amina.id, **settings)
+        accounts.change(tx, owner.id, **settings)
 
 
 def test_an_account_is_suspended_and_resumed_as_often_as_one_likes(db: Database) -> None:
-    amina = account(db)
+    owner = account(db)
     with db.write() as tx:
-        assert [accounts.suspend(tx, amina.id).status for _ in range(2)] == ["suspended"] * 2
-        assert [accounts.resume(tx, amina.id) for _ in range(2)] == [amina] * 2
+        assert [accounts.suspend(tx, owner.id).status for _ in range(2)] == ["suspended"] * 2
+        assert [accounts.resume(tx, owner.id) for _ in range(2)] == [owner] * 2
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,9 @@ def test_an_account_is_suspended_and_resumed_as_often_as_one_likes(db: Database)
 def test_every_change_is_told_to_all_processes_and_a_missing_account_is_not_found(
     db: Database, change: Callable[..., accounts.Account]
 ) -> None:
-    amina, before = account(db), epoch(db)
+    owner, before = account(db), epoch(db)
     with db.write() as tx:
-        change(tx, amina.id)
+        change(tx, owner.id)
     assert epoch(db) > before
     with db.write() as tx, pytest.raises(NotFound):
         change(tx, "0" * 32)

@@ -29,13 +29,13 @@ def sent(db: Database) -> list[str]:
     """Returns the raw ids of sends of two accounts: charged, free, paid back whole and in part, and
     one in sandbox.
     """
-    amina, chidi = account(db, "amina", credits=1_000), account(db, "chidi", credits=1_000)
+    owner, stranger = account(db, "amina", credits=1_000), account(db, "chidi", credits=1_000)
     return [
-        send(db, amina.id, [(2, 0), (2, 2), (2, 1)], at_ms=NOW_MS),
-        send(db, chidi.id, [(1, 1)], at_ms=NOW_MS + 1),
-        send(db, amina.id, [(0, 0)], at_ms=NOW_MS + 1),
-        send(db, amina.id, [(0, 0), (0, 0)], at_ms=NOW_MS + 2, sandbox=True),
-        send(db, chidi.id, [(5, 0)], at_ms=NOW_MS + 3),
+        send(db, owner.id, [(2, 0), (2, 2), (2, 1)], at_ms=NOW_MS),
+        send(db, stranger.id, [(1, 1)], at_ms=NOW_MS + 1),
+        send(db, owner.id, [(0, 0)], at_ms=NOW_MS + 1),
+        send(db, owner.id, [(0, 0), (0, 0)], at_ms=NOW_MS + 2, sandbox=True),
+        send(db, stranger.id, [(5, 0)], at_ms=NOW_MS + 3),
     ]
 
 
@@ -131,7 +131,7 @@ def test_whatever_is_tampered_with_is_found(db: Database, sent: list[str], what:
 
 def test_a_charge_to_another_account_is_found_on_both(db: Database, sent: list[str]) -> None:
     with db.write() as tx:
-        amina, chidi = (
+        owner, chidi = (
             tx.execute(sa.select(sends.c.account_id).where(sends.c.id == sent[k])).scalar_one()
             for k in (0, 1)
         )
@@ -141,4 +141,4 @@ def test_a_charge_to_another_account_is_found_on_both(db: Database, sent: list[s
             .values(account_id=chidi)
         )
     with db.read() as tx:
-        assert {account_id for account_id, _ in verify_charges(tx)} == {amina, chidi}
+        assert {account_id for account_id, _ in verify_charges(tx)} == {owner, chidi}

@@ -21,8 +21,8 @@ from tests.support.factories import awaited, open_account
 def _made(db: Database, status: str) -> campaigns.Campaign:
     """Makes a campaign that is in this state, whatever led to it."""
     with db.read() as tx:
-        amina = tx.execute(sa.text("SELECT id FROM accounts WHERE name = 'amina'")).scalar()
-    campaign = write_down(db, str(amina).replace("-", "") if amina else open_account(db))
+        owner = tx.execute(sa.text("SELECT id FROM accounts WHERE name = 'amina'")).scalar()
+    campaign = write_down(db, str(owner).replace("-", "") if owner else open_account(db))
     with db.write() as tx:
         tx.execute(sa.update(table).where(table.c.id == campaign.id).values(status=status))
     return now(db, campaign)

@@ -35,8 +35,8 @@ def issue(
 
 
 def test_a_key_is_stored_as_a_hash_and_twelve_characters_only(db: Database) -> None:
-    amina = account(db)
-    record, key = issue(db, amina.id)
+    owner = account(db)
+    record, key = issue(db, owner.id)
     assert record.permissions == ("sms.send", "wallet.read")
     with db.read() as tx:
         assert keys.find(tx, keys.text_id(record)) == key_by_id(tx, record.id) == record
@@ -47,9 +47,9 @@ def test_a_key_is_stored_as_a_hash_and_twelve_characters_only(db: Database) -> N
 
 
 def test_a_revoked_key_stays_listed_with_the_time_it_was_first_revoked(db: Database) -> None:
-    amina, chidi = account(db, "amina"), account(db, "chidi")
-    first, second = issue(db, amina.id).record, issue(db, amina.id, now_ms=NOW_MS + 1).record
-    issue(db, chidi.id)
+    owner, stranger = account(db, "amina"), account(db, "chidi")
+    first, second = issue(db, owner.id).record, issue(db, owner.id, now_ms=NOW_MS + 1).record
+    issue(db, stranger.id)
     before = epoch(db)
     with db.write() as tx:
         revoked = keys.revoke(tx, first.id, now_ms=NOW_MS + 5)
@@ -58,8 +58,8 @@ def test_a_revoked_key_stays_listed_with_the_time_it_was_first_revoked(db: Datab
             == first._replace(revoked_at_ms=NOW_MS + 5)
             == keys.revoke(tx, first.id, now_ms=NOW_MS + 9)
         )
-        assert keys.page(tx, limit=10, account_id=amina.id) == [second, revoked]
-        assert keys.page(tx, limit=10, account_id=amina.id, before_id=second.id) == [revoked]
+        assert keys.page(tx, limit=10, account_id=owner.id) == [second, revoked]
+        assert keys.page(tx, limit=10, account_id=owner.id, before_id=second.id) == [revoked]
         assert len(keys.page(tx, limit=10)) == 3
     assert epoch(db) > before
     with db.write() as tx, pytest.raises(NotFound):
@@ -67,13 +67,13 @@ def test_a_revoked_key_stays_listed_with_the_time_it_was_first_revoked(db: Datab
 
 
 def test_what_a_key_cannot_have_is_refused(db: Database) -> None:
-    amina = account(db)
+    owner = account(db)
     with pytest.raises(
         InvalidRequest, match="tier must be one of free, standard, enterprise; not 'gold'"
     ):
-        issue(db, amina.id, tier="gold")
+        issue(db, owner.id, tier="gold")
     with pytest.raises(InvalidRequest, match="expires_at must lie in the future"):
-        issue(db, amina.id, expires_at_ms=NOW_MS)
+        issue(db, owner.id, expires_at_ms=NOW_MS)
     with pytest.raises(NotFound):
         issue(db, "0" * 32)
     with db.read() as tx:

@@ -86,50 +86,50 @@ def holds(db: Database, owner: OptOutOwner, phone: str, scope: OptOutScope = WHO
 
 
 def test_an_opt_out_holds_for_one_account_and_mode_alone(db: Database, way: Way) -> None:
-    amina, chidi = (OptOutOwner(open_account(db, name), False) for name in ("amina", "chidi"))
-    assert way.suppress(amina, PHONE, source=OptOutSource.API) == {PHONE}
-    assert way.suppress(amina, PHONE, source=OptOutSource.API) == set()
-    assert holds(db, amina, PHONE)
-    assert not holds(db, amina._replace(sandbox=True), PHONE)
-    assert not holds(db, chidi, PHONE)
-    assert way.lift(chidi, PHONE, by=OptOutSource.API) == set()
-    assert way.lift(amina, PHONE, by=OptOutSource.API) == {PHONE}
-    assert not holds(db, amina, PHONE)
+    owner, stranger = (OptOutOwner(open_account(db, name), False) for name in ("amina", "chidi"))
+    assert way.suppress(owner, PHONE, source=OptOutSource.API) == {PHONE}
+    assert way.suppress(owner, PHONE, source=OptOutSource.API) == set()
+    assert holds(db, owner, PHONE)
+    assert not holds(db, owner._replace(sandbox=True), PHONE)
+    assert not holds(db, stranger, PHONE)
+    assert way.lift(stranger, PHONE, by=OptOutSource.API) == set()
+    assert way.lift(owner, PHONE, by=OptOutSource.API) == {PHONE}
+    assert not holds(db, owner, PHONE)
 
 
 def test_an_opt_out_of_one_sender_holds_for_that_sender_alone(db: Database, way: Way) -> None:
-    amina = OptOutOwner(open_account(db), False)
-    way.suppress(amina, PHONE, source=OptOutSource.KEYWORD, scope=SALES)
-    assert holds(db, amina, PHONE, scope_of_sender("AMINA"))
-    assert not holds(db, amina, PHONE, scope_of_sender("OTHER"))
-    assert not holds(db, amina, PHONE)
-    assert way.lift(amina, PHONE, by=OptOutSource.API) == set()  # that of the account
-    way.suppress(amina, PHONE, source=OptOutSource.API)
-    assert holds(db, amina, PHONE, scope_of_sender("OTHER"))
+    owner = OptOutOwner(open_account(db), False)
+    way.suppress(owner, PHONE, source=OptOutSource.KEYWORD, scope=SALES)
+    assert holds(db, owner, PHONE, scope_of_sender("AMINA"))
+    assert not holds(db, owner, PHONE, scope_of_sender("OTHER"))
+    assert not holds(db, owner, PHONE)
+    assert way.lift(owner, PHONE, by=OptOutSource.API) == set()  # that of the account
+    way.suppress(owner, PHONE, source=OptOutSource.API)
+    assert holds(db, owner, PHONE, scope_of_sender("OTHER"))
     with db.read() as tx:
-        found = opt_outs_of(tx, amina, PHONE)
+        found = opt_outs_of(tx, owner, PHONE)
     assert [(each.scope, each.source) for each in found] == [
         (WHOLE_ACCOUNT, OptOutSource.API),
         (SALES, OptOutSource.KEYWORD),
     ]
-    assert way.lift(amina, PHONE, by=OptOutSource.API, scope=None) == {PHONE}
-    assert not holds(db, amina, PHONE, SALES)
+    assert way.lift(owner, PHONE, by=OptOutSource.API, scope=None) == {PHONE}
+    assert not holds(db, owner, PHONE, SALES)
 
 
 @pytest.mark.parametrize("source", [each for each in OptOutSource if each != "keyword"])
 def test_a_keyword_lifts_only_what_a_keyword_made(
     db: Database, way: Way, source: OptOutSource
 ) -> None:
-    amina = OptOutOwner(open_account(db), False)
+    owner = OptOutOwner(open_account(db), False)
     by_keyword, by_both, by_other = phones(3)
-    way.suppress(amina, by_keyword, by_both, source=OptOutSource.KEYWORD)
-    assert way.suppress(amina, by_both, by_other, source=source) == {by_other}
-    assert way.suppress(amina, by_other, source=OptOutSource.KEYWORD) == set()
+    way.suppress(owner, by_keyword, by_both, source=OptOutSource.KEYWORD)
+    assert way.suppress(owner, by_both, by_other, source=source) == {by_other}
+    assert way.suppress(owner, by_other, source=OptOutSource.KEYWORD) == set()
     everybody = (by_keyword, by_both, by_other)
-    assert way.lift(amina, *everybody, by=OptOutSource.KEYWORD) == {by_keyword}
+    assert way.lift(owner, *everybody, by=OptOutSource.KEYWORD) == {by_keyword}
     with db.read() as tx:
-        assert suppressed_among(tx, amina, everybody) == {by_both: source, by_other: source}
-    assert way.lift(amina, *everybody, by=OptOutSource.API) == {by_both, by_other}
+        assert suppressed_among(tx, owner, everybody) == {by_both: source, by_other: source}
+    assert way.lift(owner, *everybody, by=OptOutSource.API) == {by_both, by_other}
 
 
 def read_of_opt_outs(tx: Connection) -> int:
@@ -163,16 +163,16 @@ def test_of_many_opt_outs_only_those_of_the_phones_are_read(new_db: Database) ->
 
 
 def test_opt_outs_are_listed_newest_first_page_by_page(db: Database) -> None:
-    amina = OptOutOwner(open_account(db), False)
-    chidi = OptOutOwner(open_account(db, "chidi"), False)
+    owner = OptOutOwner(open_account(db), False)
+    stranger = OptOutOwner(open_account(db, "chidi"), False)
     some = phones(5)
     for phone in some:
-        _Ordinary(db).suppress(amina, phone, source=OptOutSource.PORTAL)
-        _Ordinary(db).suppress(chidi, phone, source=OptOutSource.API)
+        _Ordinary(db).suppress(owner, phone, source=OptOutSource.PORTAL)
+        _Ordinary(db).suppress(stranger, phone, source=OptOutSource.API)
     with db.read() as tx:
-        first = opt_out_page(tx, amina, PageWanted(2, None))
-        second = opt_out_page(tx, amina, PageWanted(3, first[1].id))
-        one = opt_out_page(tx, amina, PageWanted(3, None), phone=some[1])
+        first = opt_out_page(tx, owner, PageWanted(2, None))
+        second = opt_out_page(tx, owner, PageWanted(3, first[1].id))
+        one = opt_out_page(tx, owner, PageWanted(3, None), phone=some[1])
     assert [each.phone for each in first] == some[:1:-1]  # one too many
     assert [each.phone for each in second] == some[2::-1]
     assert [each.phone for each in one] == [some[1]]
@@ -181,7 +181,7 @@ def test_opt_outs_are_listed_newest_first_page_by_page(db: Database) -> None:
 
 
 def test_a_source_that_is_not_known_is_not_stored(db: Database) -> None:
-    amina = OptOutOwner(open_account(db), False)
+    owner = OptOutOwner(open_account(db), False)
     with pytest.raises(Exception, match="suppressions_source"), db.write() as tx:  # noqa: PT012
         made = {"phone": int(PHONE), "sender": "", "id": "0" * 32, "source": "rumour"}
-        tx.execute(suppressions.insert().values(**amina._asdict(), **made))
+        tx.execute(suppressions.insert().values(**owner._asdict(), **made))

@@ -71,7 +71,7 @@ def test_the_known_disguises_are_seen_through() -> None:
 
 
 def test_an_approved_live_sender_of_another_account_is_named(db: Database, run: Run) -> None:
-    amina, chidi = account(db, "amina"), account(db, "chidi")
+    owner, stranger = account(db, "amina"), account(db, "chidi")
 
     def register(
         of: str, sender: str, *, sandbox: bool = False, approve: bool = True
@@ -81,12 +81,12 @@ def test_an_approved_live_sender_of_another_account_is_named(db: Database, run: 
             return senders.approve(tx, made.id, now_ms=NOW_MS) if approve and not sandbox else made
 
     for sender, sandbox, approve in (("PAY PAL", False, False), ("PAY.PAL", True, True)):
-        register(amina.id, sender, sandbox=sandbox, approve=approve)
-    fake = register(chidi.id, "PAYPA1", approve=False)
-    his = register(chidi.id, "PAY_PAL")
+        register(owner.id, sender, sandbox=sandbox, approve=approve)
+    fake = register(stranger.id, "PAYPA1", approve=False)
+    his = register(stranger.id, "PAY_PAL")
     with db.read() as tx:
         assert senders.look_alikes(tx, [fake]) == {fake.id: []}
-    real = register(amina.id, "PAYPAL")
+    real = register(owner.id, "PAYPAL")
     with db.read() as tx:
         assert senders.look_alikes(tx, [fake, real]) == {fake.id: [real], real.id: [his]}
     whose = f"PAYPAL of {run('account', 'show', 'amina', '--json').json['id']}"
@@ -105,11 +105,11 @@ def test_an_approved_live_sender_of_another_account_is_named(db: Database, run: 
 def test_a_reserved_name_and_what_looks_like_it_is_refused_to_accounts_and_not_to_the_operator(
     db: Database, run: Run
 ) -> None:
-    amina = account(db, "amina")
+    owner = account(db, "amina")
 
     def register(sender: str, *, sandbox: bool = False) -> senders.Sender:
         return db.transact(
-            lambda tx: senders.register(tx, amina.id, sender, sandbox=sandbox, now_ms=NOW_MS)
+            lambda tx: senders.register(tx, owner.id, sender, sandbox=sandbox, now_ms=NOW_MS)
         )
 
     had = register("M.T.N")
@@ -148,12 +148,12 @@ def test_a_reserved_name_and_what_looks_like_it_is_refused_to_accounts_and_not_t
 def test_the_services_own_sender_and_emergency_numbers_are_reserved_however_they_are_disguised(
     db: Database, run: Run
 ) -> None:
-    amina = account(db, "amina")
+    owner = account(db, "amina")
 
     def register(sender: str, service_sender: str) -> senders.Sender:
         return db.transact(
             lambda tx: senders.register(
-                tx, amina.id, sender, sandbox=False, service_sender=service_sender, now_ms=NOW_MS
+                tx, owner.id, sender, sandbox=False, service_sender=service_sender, now_ms=NOW_MS
             )
         )
 
@@ -207,9 +207,9 @@ def test_the_history_is_what_happened_and_nothing_else(db: Database, words: list
     """It has each state that the sender came into, whatever is asked for in whatever order; what
     was refused, and what changed nothing, leaves no trace.
     """
-    amina = account(db)
+    owner = account(db)
     with db.write() as tx:
-        sender = senders.register(tx, amina.id, "AMINA", sandbox=False, now_ms=NOW_MS)
+        sender = senders.register(tx, owner.id, "AMINA", sandbox=False, now_ms=NOW_MS)
     status = "submitted"
     expected: list[tuple[str, str | None, str | None]] = [("submitted", None, None)]
     for place, word in enumerate(words, start=1):
@@ -219,7 +219,7 @@ def test_the_history_is_what_happened_and_nothing_else(db: Database, words: list
         try:
             with db.write() as tx:
                 if by is None:
-                    senders.register(tx, amina.id, "AMINA", sandbox=False, now_ms=NOW_MS + place)
+                    senders.register(tx, owner.id, "AMINA", sandbox=False, now_ms=NOW_MS + place)
                 elif reason is None:
                     senders.approve(tx, sender.id, by=by, now_ms=NOW_MS + place)
                 else:
@@ -249,12 +249,12 @@ def test_the_operator_sees_who_decided_what(db: Database, run: Run) -> None:
 
 
 def test_those_that_wait_and_look_like_others_are_listed_oldest_first(db: Database) -> None:
-    amina, chidi = account(db, "amina").id, account(db, "chidi").id
+    owner, stranger = account(db, "amina").id, account(db, "chidi").id
     with db.write() as tx:
-        known = senders.register(tx, amina, "AMINA", sandbox=False, now_ms=NOW_MS)
+        known = senders.register(tx, owner, "AMINA", sandbox=False, now_ms=NOW_MS)
         senders.approve(tx, known.id, now_ms=NOW_MS)
         for name in ("AM1NA", "CHIDI", "A-M-I-N-A"):
-            senders.register(tx, chidi, name, sandbox=False, now_ms=NOW_MS)
+            senders.register(tx, stranger, name, sandbox=False, now_ms=NOW_MS)
         found = senders.waiting_look_alikes(tx)
     assert [(each.sender.sender, [like.sender for like in each.like]) for each in found] == [
         ("AM1NA", ["AMINA"]),

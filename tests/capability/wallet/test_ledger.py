@@ -34,11 +34,11 @@ def wrong(db: Database) -> list[str]:
 
 
 def test_an_entry_says_what_changed_and_what_was_left(db: Database) -> None:
-    amina = account(db)
+    owner = account(db)
     with db.write() as tx:
-        given, applied, _ = wallet.grant(tx, amina.id, 500, " Invoice 17 ", "inv-17", now_ms=NOW_MS)
-        paid = wallet.topup(tx, amina.id, "12.50", "cash", now_ms=NOW_MS + 1).entry
-        taken = wallet.adjust_money(tx, amina.id, -2, "charges", now_ms=NOW_MS + 2).entry
+        given, applied, _ = wallet.grant(tx, owner.id, 500, " Invoice 17 ", "inv-17", now_ms=NOW_MS)
+        paid = wallet.topup(tx, owner.id, "12.50", "cash", now_ms=NOW_MS + 1).entry
+        taken = wallet.adjust_money(tx, owner.id, -2, "charges", now_ms=NOW_MS + 2).entry
     assert applied
     assert (given.type, given.credits, given.counterpart_id, given.description) == (
         "credit_grant",
@@ -65,74 +65,74 @@ def test_an_entry_says_what_changed_and_what_was_left(db: Database) -> None:
         "reference": None,
         "created_at": "2026-01-01T00:00:00.002Z",
     }
-    assert figures(db, amina.id) == (1050, 500)
+    assert figures(db, owner.id) == (1050, 500)
     assert wrong(db) == []
 
 
 def test_the_same_reference_is_applied_once_for_an_account_and_type(db: Database) -> None:
-    amina, chidi = account(db, "amina"), account(db, "chidi")
+    owner, stranger = account(db, "amina"), account(db, "chidi")
     with db.write() as tx:
-        first = wallet.grant(tx, amina.id, 500, "Invoice 17", "inv-17", now_ms=NOW_MS)
-        again = wallet.grant(tx, amina.id, 500, "Invoice 17, again", "inv-17", now_ms=NOW_MS + 1)
+        first = wallet.grant(tx, owner.id, 500, "Invoice 17", "inv-17", now_ms=NOW_MS)
+        again = wallet.grant(tx, owner.id, 500, "Invoice 17, again", "inv-17", now_ms=NOW_MS + 1)
         assert again == Posted(first.entry, applied=False)
-        assert wallet.adjust_credits(tx, amina.id, 1, "other type", "inv-17", now_ms=NOW_MS).applied
-        assert wallet.grant(tx, chidi.id, 500, "other account", "inv-17", now_ms=NOW_MS).applied
-    assert (figures(db, amina.id), figures(db, chidi.id)) == ((0, 501), (0, 500))
+        assert wallet.adjust_credits(tx, owner.id, 1, "other type", "inv-17", now_ms=NOW_MS).applied
+        assert wallet.grant(tx, stranger.id, 500, "other account", "inv-17", now_ms=NOW_MS).applied
+    assert (figures(db, owner.id), figures(db, stranger.id)) == ((0, 501), (0, 500))
 
 
 def test_a_reference_that_was_applied_with_other_figures_is_refused_and_says_with_which(
     db: Database,
 ) -> None:
-    amina = account(db)
+    owner = account(db)
     with db.write() as tx:
-        wallet.grant(tx, amina.id, 5, "Invoice 17", "inv-17", now_ms=NOW_MS)
-        wallet.adjust_money(tx, amina.id, "2.50", "a gift", "gift", now_ms=NOW_MS)
+        wallet.grant(tx, owner.id, 5, "Invoice 17", "inv-17", now_ms=NOW_MS)
+        wallet.adjust_money(tx, owner.id, "2.50", "a gift", "gift", now_ms=NOW_MS)
     with (
         pytest.raises(InvalidRequest, match="'inv-17' was already applied, with 5 SMS credits"),
         db.write() as tx,
     ):
-        wallet.grant(tx, amina.id, 6, "Invoice 17", "inv-17", now_ms=NOW_MS)
+        wallet.grant(tx, owner.id, 6, "Invoice 17", "inv-17", now_ms=NOW_MS)
     with (
         pytest.raises(InvalidRequest, match=r"'gift' was already applied, with 2\.50 GHS"),
         db.write() as tx,
     ):
-        wallet.adjust_credits(tx, amina.id, 250, "a gift", "gift", now_ms=NOW_MS)
-    assert figures(db, amina.id) == (250, 5)
+        wallet.adjust_credits(tx, owner.id, 250, "a gift", "gift", now_ms=NOW_MS)
+    assert figures(db, owner.id) == (250, 5)
 
 
 def test_of_equal_references_at_once_one_is_applied(db: Database) -> None:
-    amina = account(db)
+    owner = account(db)
 
     def grant(_: int) -> Posted:
         return db.transact(
-            lambda tx: wallet.grant(tx, amina.id, 500, "Invoice 17", "inv-17", now_ms=NOW_MS)
+            lambda tx: wallet.grant(tx, owner.id, 500, "Invoice 17", "inv-17", now_ms=NOW_MS)
         )
 
     posted = at_once(6, grant)
     assert sorted(p.applied for p in posted if isinstance(p, Posted)) == [False] * 5 + [True]
-    assert figures(db, amina.id) == (0, 500)
+    assert figures(db, owner.id) == (0, 500)
 
 
 def test_credits_are_not_spent_twice_by_many_at_once(db: Database) -> None:
-    amina = account(db, credits=50)
+    owner = account(db, credits=50)
 
     def take(_: int) -> Posted:
         return db.transact(
-            lambda tx: wallet.adjust_credits(tx, amina.id, -20, "taken", now_ms=NOW_MS)
+            lambda tx: wallet.adjust_credits(tx, owner.id, -20, "taken", now_ms=NOW_MS)
         )
 
     outcomes = [type(outcome) for outcome in at_once(6, take)]
     assert sorted(outcomes, key=str) == sorted([Posted] * 2 + [InsufficientCredits] * 4, key=str)
-    assert figures(db, amina.id) == (0, 10)
+    assert figures(db, owner.id) == (0, 10)
     assert wrong(db) == []
 
 
 def test_what_would_leave_a_figure_below_zero_is_refused_with_both_figures(db: Database) -> None:
-    amina = account(db, credits=10, balance=5)
+    owner = account(db, credits=10, balance=5)
     with db.write() as tx, pytest.raises(InsufficientCredits) as too_few_credits:
-        wallet.adjust_credits(tx, amina.id, -11, "too much", now_ms=NOW_MS)
+        wallet.adjust_credits(tx, owner.id, -11, "too much", now_ms=NOW_MS)
     with db.write() as tx, pytest.raises(InsufficientCredits) as too_little_money:
-        wallet.adjust_money(tx, amina.id, "-5.01", "too much", now_ms=NOW_MS)
+        wallet.adjust_money(tx, owner.id, "-5.01", "too much", now_ms=NOW_MS)
     assert (too_few_credits.value.reason, too_few_credits.value.extra) == (
         "insufficient_credits",
         {"required": 11, "available": 10},
@@ -141,7 +141,7 @@ def test_what_would_leave_a_figure_below_zero_is_refused_with_both_figures(db: D
         "insufficient_balance",
         {"required": 5.01, "available": 5},
     )
-    assert figures(db, amina.id) == (500, 10)
+    assert figures(db, owner.id) == (500, 10)
 
 
 @pytest.mark.judged_in_python
@@ -163,27 +163,27 @@ def test_what_would_leave_a_figure_below_zero_is_refused_with_both_figures(db: D
     ],
 )
 def test_what_cannot_be_posted_is_refused(db: Database, post: Any) -> None:
-    amina = account(db, balance=1)
+    owner = account(db, balance=1)
     with db.write() as tx, pytest.raises(InvalidRequest):
-        post(tx, amina.id)
+        post(tx, owner.id)
     with db.write() as tx, pytest.raises(NotFound):
         wallet.grant(tx, "0" * 32, 1, "nobody", now_ms=NOW_MS)
-    assert figures(db, amina.id) == (100, 0)
+    assert figures(db, owner.id) == (100, 0)
 
 
 def test_the_smallest_and_the_largest_that_can_be_posted_are(db: Database) -> None:
-    amina, chidi = account(db, "amina"), account(db, "chidi")
+    owner, stranger = account(db, "amina"), account(db, "chidi")
     with db.write() as tx:
-        wallet.grant(tx, amina.id, 1, "d" * 255, "r" * 128, now_ms=NOW_MS)
-        wallet.topup(tx, amina.id, "0.01", "a pesewa", now_ms=NOW_MS)
-        wallet.grant(tx, chidi.id, CREDITS_MAX, "all that fits", now_ms=NOW_MS)
-        wallet.topup(tx, chidi.id, "9999999999999.99", "all that fits", now_ms=NOW_MS)
-    assert (figures(db, amina.id), figures(db, chidi.id)) == (
+        wallet.grant(tx, owner.id, 1, "d" * 255, "r" * 128, now_ms=NOW_MS)
+        wallet.topup(tx, owner.id, "0.01", "a pesewa", now_ms=NOW_MS)
+        wallet.grant(tx, stranger.id, CREDITS_MAX, "all that fits", now_ms=NOW_MS)
+        wallet.topup(tx, stranger.id, "9999999999999.99", "all that fits", now_ms=NOW_MS)
+    assert (figures(db, owner.id), figures(db, stranger.id)) == (
         (1, 1),
         (999_999_999_999_999, CREDITS_MAX),
     )
     with db.write() as tx, pytest.raises(InvalidRequest):
-        wallet.grant(tx, chidi.id, 1, "one more", now_ms=NOW_MS)
+        wallet.grant(tx, stranger.id, 1, "one more", now_ms=NOW_MS)
 
 
 class Bookkeeping(RuleBasedStateMachine):
@@ -315,10 +315,10 @@ TAMPERED: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("what", TAMPERED)
 def test_whatever_is_tampered_with_is_found(db: Database, what: str) -> None:
-    amina, chidi = account(db, "amina", credits=100, balance=3), account(db, "chidi", credits=1)
+    owner, stranger = account(db, "amina", credits=100, balance=3), account(db, "chidi", credits=1)
     with db.write() as tx:
-        wallet.adjust_credits(tx, amina.id, -5, "test", now_ms=NOW_MS)
-    transfer(db, amina.id, chidi.id, 30)
+        wallet.adjust_credits(tx, owner.id, -5, "test", now_ms=NOW_MS)
+    transfer(db, owner.id, stranger.id, 30)
     assert wrong(db) == []
     statement, told = TAMPERED[what]
     with db.write() as tx:

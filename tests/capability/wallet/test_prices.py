@@ -73,13 +73,13 @@ def test_a_price_gives_nothing_away_and_takes_less_than_a_unit_too_much(
 
 
 def test_what_cannot_be_paid_is_refused_and_nothing_bought(db: Database) -> None:
-    amina = buyer(db, "KWD", "1.000")
+    owner = buyer(db, "KWD", "1.000")
     with db.write() as tx:
         with pytest.raises(InvalidRequest, match="not sold for KWD"):
-            prices.buy_credits(tx, amina, 1, now_ms=NOW_MS)
+            prices.buy_credits(tx, owner, 1, now_ms=NOW_MS)
         prices.set_price(tx, "KWD", "0.005", 1)
         with pytest.raises(InsufficientCredits) as refused:
-            prices.buy_credits(tx, amina, 201, now_ms=NOW_MS)
+            prices.buy_credits(tx, owner, 201, now_ms=NOW_MS)
         assert (refused.value.reason, refused.value.extra) == (
             "insufficient_balance",
             {"required": 1.005, "available": 1},
@@ -87,47 +87,47 @@ def test_what_cannot_be_paid_is_refused_and_nothing_bought(db: Database) -> None
         # the last costs more than any wallet can hold
         for credits in (0, -1, CREDITS_MAX + 1, CREDITS_MAX):
             with pytest.raises(InvalidRequest, match="credits"):
-                prices.buy_credits(tx, amina, credits, now_ms=NOW_MS)
-        assert wallet.wallet_of(tx, amina).figures == (1_000, 0)
+                prices.buy_credits(tx, owner, credits, now_ms=NOW_MS)
+        assert wallet.wallet_of(tx, owner).figures == (1_000, 0)
 
 
 def test_the_same_reference_buys_once_whatever_the_price_has_become(db: Database) -> None:
-    amina = buyer(db, "GHS", "100")
+    owner = buyer(db, "GHS", "100")
     with db.write() as tx:
         prices.set_price(tx, "GHS", 1, 10)
-        first = prices.buy_credits(tx, amina, 100, " order-17 ", now_ms=NOW_MS)
+        first = prices.buy_credits(tx, owner, 100, " order-17 ", now_ms=NOW_MS)
         prices.set_price(tx, "GHS", 2, 10)
-        again = prices.buy_credits(tx, amina, 100, "order-17", now_ms=NOW_MS)
+        again = prices.buy_credits(tx, owner, 100, "order-17", now_ms=NOW_MS)
         assert (again.entry, again.applied) == (first.entry, False)
         with pytest.raises(InvalidRequest, match="already applied, with 100 SMS credits"):
-            prices.buy_credits(tx, amina, 101, "order-17", now_ms=NOW_MS)
-        assert wallet.wallet_of(tx, amina).figures == (9_000, 100)
+            prices.buy_credits(tx, owner, 101, "order-17", now_ms=NOW_MS)
+        assert wallet.wallet_of(tx, owner).figures == (9_000, 100)
 
 
 def test_many_at_once_buy_no_more_than_there_is_money_for(db: Database) -> None:
-    amina = buyer(db, "JPY", "10")
+    owner = buyer(db, "JPY", "10")
     with db.write() as tx:
         prices.set_price(tx, "JPY", 1, 1)
 
     def buy(k: int) -> wallet.Posted:
-        return db.transact(lambda tx: prices.buy_credits(tx, amina, 1, now_ms=NOW_MS + k))
+        return db.transact(lambda tx: prices.buy_credits(tx, owner, 1, now_ms=NOW_MS + k))
 
     outcomes = at_once(30, buy)
     assert sum(isinstance(outcome, InsufficientCredits) for outcome in outcomes) == 20
     with db.read() as tx:
-        assert (wallet.wallet_of(tx, amina).figures, wallet.verify(tx)) == ((0, 10), [])
+        assert (wallet.wallet_of(tx, owner).figures, wallet.verify(tx)) == ((0, 10), [])
 
 
 def test_buying_may_make_money_low_and_arms_the_alarm_of_credits(db: Database) -> None:
-    amina = account(db, credits=100, balance=10)
+    owner = account(db, credits=100, balance=10)
     with db.write() as tx:
-        wallet.set_low_balance(tx, amina.id, Thresholds(100, 500))
+        wallet.set_low_balance(tx, owner.id, Thresholds(100, 500))
         prices.set_price(tx, "GHS", 1, 1)
-        assert wallet.adjust_credits(tx, amina.id, -1, "spent", now_ms=NOW_MS).alarms == (
+        assert wallet.adjust_credits(tx, owner.id, -1, "spent", now_ms=NOW_MS).alarms == (
             "credits",
         )
-        assert prices.buy_credits(tx, amina.id, 6, now_ms=NOW_MS).alarms == ("balance",)
-        assert wallet.adjust_credits(tx, amina.id, -50, "spent", now_ms=NOW_MS).alarms == (
+        assert prices.buy_credits(tx, owner.id, 6, now_ms=NOW_MS).alarms == ("balance",)
+        assert wallet.adjust_credits(tx, owner.id, -50, "spent", now_ms=NOW_MS).alarms == (
             "credits",
         )
 

@@ -85,11 +85,11 @@ def ledger(db: Database) -> list[tuple[object, ...]]:
 
 
 def test_what_is_older_than_its_days_goes_and_the_ledger_stays(db: Database) -> None:
-    amina = account(db, "amina", credits=1_000)
+    owner = account(db, "amina", credits=1_000)
     with_month(db, days_ago(100))
     # the first finds no month on PostgreSQL
-    old = [send(db, amina.id, [(2, 0), (2, 1)], at_ms=days_ago(days)) for days in (200, 100, 75)]
-    new = [send(db, amina.id, [(3, 3)], at_ms=days_ago(days)) for days in (39, 1)]
+    old = [send(db, owner.id, [(2, 0), (2, 1)], at_ms=days_ago(days)) for days in (200, 100, 75)]
+    new = [send(db, owner.id, [(3, 3)], at_ms=days_ago(days)) for days in (39, 1)]
     with db.write() as tx:
         for send_id in (old[1], new[0]):
             tx.execute(
@@ -122,9 +122,9 @@ def test_what_is_older_than_its_days_goes_and_the_ledger_stays(db: Database) -> 
 
 
 def test_what_still_waits_is_kept_with_all_that_is_younger(db: Database) -> None:
-    amina = account(db, "amina", credits=1_000)
+    owner = account(db, "amina", credits=1_000)
     with_month(db, days_ago(100))
-    old = [send(db, amina.id, [(2, 0)], at_ms=days_ago(days)) for days in (110, 100)]
+    old = [send(db, owner.id, [(2, 0)], at_ms=days_ago(days)) for days in (110, 100)]
     first = ids.raw_of_number(int(old[1], 16) + 1)
     waits = {
         "carrier_id": 1,
@@ -151,12 +151,12 @@ def test_what_still_waits_is_kept_with_all_that_is_younger(db: Database) -> None
 def test_what_a_campaign_has_cost_is_proven_by_its_tally_when_some_of_it_is_deleted(
     db: Database,
 ) -> None:
-    amina = account(db, "amina", credits=1_000)
+    owner = account(db, "amina", credits=1_000)
     with_month(db, days_ago(100))
     campaign_id = ids.raw_of_number(ids.new_number(days_ago(101)))
-    chunks = [send(db, amina.id, [(2, 0), (2, 1)], at_ms=days_ago(days)) for days in (100, 1)]
+    chunks = [send(db, owner.id, [(2, 0), (2, 1)], at_ms=days_ago(days)) for days in (100, 1)]
     with db.write() as tx:
-        group_id = open_group(tx, amina.id, campaign_id, sandbox=False)
+        group_id = open_group(tx, owner.id, campaign_id, sandbox=False)
         tx.execute(
             tallies.insert().values(
                 group_id=group_id,
@@ -194,9 +194,9 @@ async def test_a_month_that_somebody_reads_goes_later_and_one_whose_drop_was_kil
     db = Database(new_database("postgresql"))
     monkeypatch.setattr(retention, "DETACH_TRIES", 1)
     monkeypatch.setattr(retention, "DETACH_AGAIN_S", 0)
-    amina = account(db, "amina", credits=1_000)
+    owner = account(db, "amina", credits=1_000)
     with_month(db, days_ago(100))
-    old = send(db, amina.id, [(2, 0)], at_ms=days_ago(100))
+    old = send(db, owner.id, [(2, 0)], at_ms=days_ago(100))
     with db.read() as tx:
         tx.execute(sa.select(messages)).all()
         await retention.retain(db, FORTY)
@@ -230,7 +230,7 @@ def test_whatever_was_sent_the_books_agree_whatever_is_deleted(db: Database) -> 
     @settings(max_examples=15, suppress_health_check=list(HealthCheck))
     @given(HISTORY, st.integers(40, 110))
     def holds(history: list[tuple[int, list[tuple[int, int]], bool]], days: int) -> None:
-        amina = account(db, f"amina {ids.new('acc')}", credits=1_000)
+        owner = account(db, f"amina {ids.new('acc')}", credits=1_000)
         with db.read() as tx:
             gone_ms = ids.made_at_ms(int(first_kept(tx, MESSAGES), 16))
         # nobody sends in the past
@@ -240,7 +240,7 @@ def test_whatever_was_sent_the_books_agree_whatever_is_deleted(db: Database) -> 
             with_month(db, days_ago(days_old))
             send(
                 db,
-                amina.id,
+                owner.id,
                 [(0, 0) for _ in paid] if sandbox else paid,
                 at_ms=days_ago(days_old),
                 sandbox=sandbox,

@@ -1,5 +1,5 @@
-"""A record is filled from a row by the names of its columns: that they stand in the order of its
-fields is checked by nothing else.
+"""A record is filled by the names of its fields, from a row by those of its columns: that values
+stand in the order of the fields is checked by nothing else.
 """
 
 import ast
@@ -13,14 +13,16 @@ from tests.support.sources import PACKAGE, nodes_of, sources
 _ASKING: Final = {"execute", "exec_driver_sql", "fetch", "fetchrow", "streamed"}
 _ONE_OR_MORE: Final = {"all", "one", "one_or_none", "first", "fetchone", "fetchall", "partitions"}
 _OF_EACH: Final = {"iter", "list", "map", "reversed", "sorted", "tuple"}
-_UNPACKED_MAX: Final = 3
-# the layers that make rows with names of what a driver returns
+_UNPACKED_MAX: Final = 2
+# the layers that make rows with names of what a driver returns, and what others put in an order
 BY_PLACE: Final = {
+    "api/listening.py": "an address, as the standard library has it",
     "database/commits.py": "a driver's row of the one statement beside it",
     "database/postgresql/engine.py": "the same statement's row, of psycopg",
     "database/postgresql/pool.py": "the same statement's row, of asyncpg",
     "database/reads.py": "compares the names of the columns with those of the fields before",
     "database/statements/row.py": "fills the rows of declared statements, which name them",
+    "webhooks/events.py": "a text in the order in which a statement of the room writes it",
 }
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -54,6 +56,14 @@ def test_records_take_the_columns_of_their_fields_names() -> None:
         "starmap(Sender, rows)",
         "for id_, *told in tx.execute(query): print(Sender(*told))",
         "for id_, name, status, by in streamed(tx, query): print(id_)",
+        "for id_, name, status in streamed(tx, query): print(id_)",
+        "for id_, name, status in () if known else streamed(tx, query): print(id_)",
+        "def of(tx): id_, name, status = tx.execute(query).one()",
+        "phones = [Phone(number, country) for number, country, *_ in recipients]",
+        "number, *_ = recipient",
+        "TallyKey(*place)",
+        "[Rate(*line) for line in lines]",
+        "sql.Range(*known.values())",
         "def of(tx): id_, name, status, by = tx.execute(query).one()",
         "{id_: name for id_, name, status, by in tx.execute(query).all()}",
     ],
@@ -67,7 +77,8 @@ def test_a_record_that_is_filled_by_place_is_found(line: str) -> None:
     [
         "Sender(**row._asdict())",
         "records_of(Sender, tx.execute(query))",
-        "TallyKey(*place)",
+        "TallyKey(*place, code)",
+        "sa.Table(*columns, metadata)",
         "sa.select(*columns)",
         "for id_, status in tx.execute(query): print(id_)",
         "for name, least, most, default in SETTINGS: print(name)",
@@ -78,7 +89,9 @@ def test_other_values_are_not(line: str) -> None:
 
 
 def _filled_by_place(tree: ast.AST) -> Iterator[ast.expr]:
-    """Yields what fills a record, or more than three names, from a row by the places of columns."""
+    """Yields what fills a record from some values by their places; what gives a row's columns more
+    than two names; and what names the first of some values and drops the rest.
+    """
     found: dict[int, ast.expr] = {}
     functions: list[ast.AST] = [node for node in nodes_of(tree) if isinstance(node, Function)]
     for part in functions or [tree]:  # a name stands for rows in its own function
@@ -95,18 +108,27 @@ def _by_place(node: ast.AST, rows: set[str]) -> Iterator[ast.expr]:
     if isinstance(node, ast.Attribute) and node.attr == "_make":
         yield node
     for target, value in _named(node):
-        is_long = isinstance(target, ast.Tuple) and len(target.elts) > _UNPACKED_MAX
-        if is_long and _is_of_rows(value, rows):
-            yield target
+        if isinstance(target, ast.Tuple):
+            is_long = len(target.elts) > _UNPACKED_MAX
+            if (is_long and _is_of_rows(value, rows)) or _drops_the_rest(target):
+                yield target
 
 
 def _fills(call: ast.Call, rows: set[str]) -> bool:
     name = ast.unparse(call.func).rpartition(".")[2].lstrip("_")
+    is_all = len(call.args) == 1 and not call.keywords
     return name == "starmap" or (
         name[:1].isupper()
         and any(
-            isinstance(value, ast.Starred) and _is_of_rows(value.value, rows) for value in call.args
+            isinstance(value, ast.Starred) and (is_all or _is_of_rows(value.value, rows))
+            for value in call.args
         )
+    )
+
+
+def _drops_the_rest(target: ast.Tuple) -> bool:
+    return any(
+        isinstance(each, ast.Starred) and ast.unparse(each.value) == "_" for each in target.elts
     )
 
 
@@ -148,6 +170,8 @@ def _is_of_rows(value: ast.expr, rows: set[str]) -> bool:
         return value.id in rows
     if isinstance(value, ast.Await):
         return _is_of_rows(value.value, rows)
+    if isinstance(value, ast.IfExp):
+        return _is_of_rows(value.body, rows) or _is_of_rows(value.orelse, rows)
     if not isinstance(value, ast.Call):
         return False
     if isinstance(value.func, ast.Attribute):

@@ -228,17 +228,18 @@ def _by_tallies(tx: Connection, first: str) -> Iterator[_SendCredits]:
     """
     columns = groups.c
     query: Any = sa.select(
-        raw_id(columns.campaign_id), raw_id(columns.account_id), sa.func.sum(tallies.c.credits)
+        raw_id(columns.campaign_id).label("campaign_id"),
+        raw_id(columns.account_id).label("account_id"),
+        sa.func.sum(tallies.c.credits).label("credits"),
     ).join_from(groups, tallies)
     query = (
         query.where(columns.campaign_id < first)
         .group_by(columns.campaign_id, columns.account_id)
         .order_by(columns.campaign_id)
     )
-    for campaign_id, account_id, credits in streamed(tx, query):
-        yield _SendCredits(
-            campaign_id, account_id, ids.text_of_raw(CAMPAIGN_PREFIX, campaign_id), int(credits), 0
-        )
+    for row in streamed(tx, query):
+        campaign = ids.text_of_raw(CAMPAIGN_PREFIX, row.campaign_id)
+        yield _SendCredits(row.campaign_id, row.account_id, campaign, int(row.credits), 0)
 
 
 def _by_entries(tx: Connection, first: str, found: list[Discrepancy]) -> Iterator[_SendCredits]:

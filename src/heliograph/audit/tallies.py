@@ -26,15 +26,17 @@ def verify_tallies(tx: Connection) -> list[Discrepancy]:
     """Returns what is wrong with tallies: nothing, if all agree, and at most DISCREPANCIES_MAX."""
     first = first_kept(tx, MESSAGES)
     counted, kept = _counted(tx, first), _kept(tx)
-    query = sa.select(groups.c.id, raw_id(groups.c.account_id), raw_id(groups.c.campaign_id)).where(
-        groups.c.campaign_id >= first
-    )
+    query = sa.select(
+        groups.c.id,
+        raw_id(groups.c.account_id).label("account_id"),
+        raw_id(groups.c.campaign_id).label("campaign_id"),
+    ).where(groups.c.campaign_id >= first)
     wrong = (
-        Discrepancy(account_id, what)
-        for group_id, account_id, campaign_id in tx.execute(query.order_by(groups.c.id))
+        Discrepancy(row.account_id, what)
+        for row in tx.execute(query.order_by(groups.c.id))
         if (
             what := _difference(
-                campaign_id, counted.get(group_id, NOTHING), kept.get(group_id, NOTHING)
+                row.campaign_id, counted.get(row.id, NOTHING), kept.get(row.id, NOTHING)
             )
         )
     )

@@ -41,9 +41,9 @@ _UNDER_WAY: Final = (
     & (~_WAITS | campaigns.c.expanded)
 )
 _GLANCE: Final = sa.select(
-    sa.exists().where(_UNDER_WAY, groups.c.id == campaigns.c.group_id),
-    sa.exists().where(opt_outs.c.due_ms <= _NOW_MS),
-    sa.exists().where(IS_DUE),
+    sa.exists().where(_UNDER_WAY, groups.c.id == campaigns.c.group_id).label("under_way"),
+    sa.exists().where(opt_outs.c.due_ms <= _NOW_MS).label("opted_out"),
+    sa.exists().where(IS_DUE).label("due"),
 )
 
 
@@ -73,8 +73,8 @@ class QuickCheck(NamedTuple):
 
 def quick_check(tx: Connection) -> QuickCheck:
     """Says what there is to do. It is asked every second, also while there are no campaigns."""
-    under_way, opted_out, due = tx.execute(_GLANCE, {"now_ms": clock.now_ms()}).one()
-    return QuickCheck(bool(under_way or opted_out), bool(due))
+    glance = tx.execute(_GLANCE, {"now_ms": clock.now_ms()}).one()
+    return QuickCheck(bool(glance.under_way or glance.opted_out), bool(glance.due))
 
 
 def at_work(tx: Connection) -> list[AtWork]:

@@ -97,10 +97,10 @@ def unbound_links(tx: Connection) -> dict[int, tuple[int, list[str]]]:
     processes serve each, and the states of those others, as text.
     """
     found: dict[int, list[_CarrierState]] = {}
-    for carrier_id, state, detail in tx.execute(
+    for link in tx.execute(
         sa.select(links.c.carrier_id, links.c.state, links.c.state_detail).order_by(links.c.epoch)
     ):
-        found.setdefault(carrier_id, []).append(_CarrierState(state, detail))
+        found.setdefault(link.carrier_id, []).append(_CarrierState(link.state, link.state_detail))
     unbound = {
         carrier_id: [
             f"{link.state}: {link.detail}"
@@ -121,10 +121,9 @@ def outdated_states(tx: Connection) -> dict[int, _CarrierState]:
     after a process has died or two have recorded at once.
     """
     of_carrier: dict[int, list[_CarrierState]] = {}
-    for carrier_id, state, detail in tx.execute(
-        sa.select(links.c.carrier_id, links.c.state, links.c.state_detail)
-    ):
-        of_carrier.setdefault(carrier_id, []).append(_CarrierState(state, detail))
+    for link in tx.execute(sa.select(links.c.carrier_id, links.c.state, links.c.state_detail)):
+        state = _CarrierState(link.state, link.state_detail)
+        of_carrier.setdefault(link.carrier_id, []).append(state)
     stored = {
         row.id: _CarrierState(row.state, row.state_detail)
         for row in tx.execute(sa.select(carriers.c.id, carriers.c.state, carriers.c.state_detail))

@@ -43,7 +43,12 @@ def store_opt_outs(
     """Stores opt-outs, and lifts those of phones that want texts again."""
     source = OptOutSource.IMPORT if by.is_import else _SOURCES[by.kind]
     suppress_and_lift(
-        tx, OptOutOwner(*owner), change.out, change.back, source=source, now_ms=now_ms
+        tx,
+        OptOutOwner(owner.account_id, owner.sandbox),
+        change.out,
+        change.back,
+        source=source,
+        now_ms=now_ms,
     )
 
 

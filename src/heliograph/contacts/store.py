@@ -77,7 +77,7 @@ def upsert(
     lock_contacts(tx, owner)
     phones = [_phone(change) for change in changes]
     found = by_phones(tx, owner, set(phones))
-    suppressed = suppressed_among(tx, OptOutOwner(*owner), set(phones))
+    suppressed = suppressed_among(tx, OptOutOwner(owner.account_id, owner.sandbox), set(phones))
     there = dict(found)
     new: dict[str, None] = {}
     touched: dict[str, None] = {}
@@ -146,7 +146,7 @@ def update(
                 f"phone {after.phone} is another contact's.",
                 fields=[FieldError("phone", "is another contact's")],
             )
-        is_out = is_suppressed(tx, OptOutOwner(*owner), after.phone)
+        is_out = is_suppressed(tx, OptOutOwner(owner.account_id, owner.sandbox), after.phone)
         if is_out and "opted_out" not in change.given:
             after = after._replace(opted_out=True)
     if after is not before:

@@ -256,9 +256,9 @@ class ImportRun:
     def _read_up_to(self, tx: Connection, stored: StoredImport, home: str) -> None:
         """Reads the rows that are done. What has the phone of one of them repeats it."""
         query = sa.select(_t.file, _t.country_code, _t.columns).where(_t.id == stored.id)
-        octets, country, columns = tx.execute(query).one()
-        names = msgspec.json.decode(columns, type=dict[str, str])
-        self._rows = Sheet(text_of(BytesIO(octets)), country, home, names).rows()
+        row = tx.execute(query).one()
+        names = msgspec.json.decode(row.columns, type=dict[str, str])
+        self._rows = Sheet(text_of(BytesIO(row.file)), row.country_code, home, names).rows()
         done = islice(self._rows, stored.rows_done)
         self._seen = {_phone(row) for row in done if isinstance(row, ContactRow)}
         self._at = stored.rows_done

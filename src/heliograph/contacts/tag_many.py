@@ -55,7 +55,11 @@ class TagCount(NamedTuple):
 
     def __add__(self, other: object) -> "TagCount":
         assert isinstance(other, TagCount)
-        return TagCount(*map(sum, zip(self, other, strict=True)))
+        return TagCount(
+            self.found + other.found,
+            self.changing + other.changing,
+            self.full + other.full,
+        )
 
 
 def read_tag_change(tag: str, *, is_added: bool) -> TagChange:

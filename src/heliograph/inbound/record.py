@@ -183,7 +183,10 @@ async def _parts(
     await sql.REPEAT_PARTS.rows(
         tx, [sql.RepeatedPart(*place, count) for place, count in sorted(waiting.items())]
     )
-    await sql.JOIN_PARTS.rows(tx, [sql.JoinedParts(*each) for each in sorted(joined.items())])
+    await sql.JOIN_PARTS.rows(
+        tx,
+        [sql.JoinedParts(group_id, inbound_id) for group_id, inbound_id in sorted(joined.items())],
+    )
     return len(stored)
 
 

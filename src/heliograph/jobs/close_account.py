@@ -119,10 +119,11 @@ def _campaigns(tx: Connection, account: Account) -> Iterator[Owed]:
     query = sa.select(columns.id, columns.name, columns.status).where(
         columns.account_id == account.id, columns.status.in_((SCHEDULED, SENDING, PAUSED))
     )
-    for campaign_id, name, status in tx.execute(query.order_by(columns.id).limit(EACH_TOLD_MAX)):
-        campaign = ids.text_of_raw(CAMPAIGN_PREFIX, campaign_id)
+    for row in tx.execute(query.order_by(columns.id).limit(EACH_TOLD_MAX)):
+        campaign = ids.text_of_raw(CAMPAIGN_PREFIX, row.id)
         yield Owed(
-            f"the campaign {campaign} ({shown(name)}) is {status}", f"campaign cancel {campaign}"
+            f"the campaign {campaign} ({shown(row.name)}) is {row.status}",
+            f"campaign cancel {campaign}",
         )
 
 

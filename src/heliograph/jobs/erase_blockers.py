@@ -71,9 +71,7 @@ def _texts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]:
         sends.c.text.is_not(None),
         sends.c.id.in_(sa.union_all(sa.select(queue.c.send_id), in_flight)),
     )
-    until = [
-        expires_at_ms for _, text, expires_at_ms in streamed(tx, query) if quoted.stands_in(text)
-    ]
+    until = [row.expires_at_ms for row in streamed(tx, query) if quoted.stands_in(row.text)]
     if until:
         yield (
             f"{_so_many(len(until), 'text', 'with this number in it')} not sent yet;"

@@ -239,13 +239,13 @@ def _receipts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowCh
     unmatched = sa.select(
         unmatched_receipts.c.id, unmatched_receipts.c.recipient, unmatched_receipts.c.raw
     )
-    for receipt_id, recipient, raw in () if is_others else streamed(tx, unmatched):
+    for receipt in () if is_others else streamed(tx, unmatched):
         if (
-            recipient is not None
-            and len(str(recipient)) >= len(str(AGREEING)) - 1
-            and quoted.digits.endswith(str(recipient))
-        ) or quoted.stands_in(bytes(raw).decode("latin-1")):
-            yield RowChange(unmatched_receipts, (receipt_id,), None)
+            receipt.recipient is not None
+            and len(str(receipt.recipient)) >= len(str(AGREEING)) - 1
+            and quoted.digits.endswith(str(receipt.recipient))
+        ) or quoted.stands_in(bytes(receipt.raw).decode("latin-1")):
+            yield RowChange(unmatched_receipts, (receipt.id,), None)
 
 
 def _sites(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:

@@ -59,9 +59,10 @@ def sent_to(
         .limit(OTPS_MAX)
     )
     is_outstanding: dict[int, bool] = {}
-    for phone, created_at_ms, verified_at_ms in tx.execute(newest):
-        if phone not in is_outstanding and _is_written_so(phone, given):
-            is_outstanding[phone] = verified_at_ms is None and created_at_ms > now_ms - VALID_MS
+    for otp in tx.execute(newest):
+        if otp.phone not in is_outstanding and _is_written_so(otp.phone, given):
+            is_valid = otp.created_at_ms > now_ms - VALID_MS
+            is_outstanding[otp.phone] = otp.verified_at_ms is None and is_valid
     among = [phone for phone in is_outstanding if is_outstanding[phone]] or list(is_outstanding)
     return among[0] if len(among) == 1 else None
 

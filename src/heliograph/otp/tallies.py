@@ -39,7 +39,9 @@ async def tallies_at(tx: HotTx, places: Iterable[TallyKeyOf]) -> dict[TallyKeyOf
     """Returns the tally of each place, new where there is none; nobody else counts there while the
     wallets are locked.
     """
-    found = await TALLIES.rows(tx, [TallyKey(*place) for place in sorted(set(places))])
+    found = await TALLIES.rows(
+        tx, [TallyKey(place.account_id, place.country_code) for place in sorted(set(places))]
+    )
     return {TallyKeyOf(row.account_id, row.country_code): _of_row(row) for row in found}
 
 

@@ -82,13 +82,14 @@ def last_heard(tx: Connection, found: Sequence[Site]) -> dict[str, int]:
         .limit(1)
         .correlate(sites)
         .scalar_subquery()
+        .label("told_ms")
     )
     rows = tx.execute(
         sa.select(sites.c.id, sites.c.updated_at_ms, newest).where(
             sites.c.id.in_([site.id for site in found])
         )
     )
-    return {site_id: max(saved_ms, told_ms or 0) for site_id, saved_ms, told_ms in rows}
+    return {row.id: max(row.updated_at_ms, row.told_ms or 0) for row in rows}
 
 
 def site_log(

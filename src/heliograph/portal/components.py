@@ -25,8 +25,13 @@ WRONG: Final = {
 }
 
 
-# of each day: on their way, delivered, failed
-PLOTTED: Final = ((0, 0, 0), (0, 120, 4), (0, 310, 0), (0, 90, 60), (25, 400, 12))
+PLOTTED: Final = (  # of each day
+    MessageFigures(),
+    MessageFigures(delivered=120, failed=4),
+    MessageFigures(delivered=310),
+    MessageFigures(delivered=90, failed=60),
+    MessageFigures(sent=25, delivered=400, failed=12),
+)
 # of a conversation: a text, one that is none, one that nobody is shown, and one that is gone
 LINES: Final = (
     {"text": "When do you open?", "octets": None, "message": None},
@@ -54,6 +59,6 @@ def shown(asking: PageRequest) -> Response:
 def _plotted(now_ms: int) -> list[ReportPart]:
     begun_ms = now_ms - len(PLOTTED) * DAY_MS
     return [
-        ReportPart(begun_ms + (place + 1) * DAY_MS, MessageFigures(*counts), ())
+        ReportPart(begun_ms + (place + 1) * DAY_MS, counts, ())
         for place, counts in enumerate(PLOTTED)
     ]

@@ -223,7 +223,7 @@ def rates_of(tx: Connection, sheet: RateSheet) -> list[Rate]:
     """Returns the rates that a sheet has."""
     query = sa.select(rate_sheets.c.lines).where(rate_sheets.c.id == sheet.id)
     lines: list[Any] = json.loads(tx.execute(query).scalar_one())
-    return [Rate(*line) for line in lines]
+    return [Rate(account_id, destination, credits) for account_id, destination, credits in lines]
 
 
 def outlook_of(tx: Connection, rates: Sequence[Rate], *, is_whole: bool) -> SheetOutlook:

@@ -61,10 +61,10 @@ def _known(tx: Connection, skeletons: list[str]) -> dict[str, list[LikeName]]:
         senders.c.sandbox.is_(False),
         senders.c.status == APPROVED,
     )
-    for kind, name, account_id in tx.execute(approved.order_by(senders.c.id)):
-        found[kind].append(LikeName(name, account_id))
+    for sender in tx.execute(approved.order_by(senders.c.id)):
+        found[sender.skeleton].append(LikeName(sender.sender, sender.account_id))
     kept = reserved_senders.c
     reserved = sa.select(kept.skeleton, kept.sender).where(kept.skeleton.in_(skeletons))
-    for kind, name in tx.execute(reserved):
-        found[kind].append(LikeName(name, None))
+    for row in tx.execute(reserved):
+        found[row.skeleton].append(LikeName(row.sender, None))
     return found

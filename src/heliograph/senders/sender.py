@@ -196,9 +196,9 @@ def default_senders(tx: Connection, account_ids: Collection[str]) -> dict[tuple[
         .order_by(senders.c.sandbox)
     )
     found: dict[tuple[str, bool], str] = {}
-    for account_id, is_sandbox, sender in tx.execute(query):
-        for mode in (True,) if is_sandbox else (False, True):
-            found[account_id, mode] = sender
+    for row in tx.execute(query):
+        for mode in (True,) if row.sandbox else (False, True):
+            found[row.account_id, mode] = row.sender
     return found
 
 

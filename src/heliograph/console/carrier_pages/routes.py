@@ -49,7 +49,7 @@ def listed_route(route: Route, names: Mapping[int, str]) -> ListedRoute:
     total = sum(route.weights)
     parts = [f"{weight} of {total}" for weight in route.weights]
     ways = zip_longest((names[carrier_id] for carrier_id in route.carrier_ids), parts)
-    return ListedRoute(route.prefix, [ListedWay(*way) for way in ways])
+    return ListedRoute(route.prefix, [ListedWay(name, part) for name, part in ways])
 
 
 def listed(

@@ -162,8 +162,9 @@ def _money_by_day(sums: list[DaySums]) -> list[MoneyOfDay]:
         name = _MONEY.get(each.type)
         if name is None or not each.amount_minor:
             continue
-        key = (date_in_utc(each.day_ms), each.currency)
-        known = found.get(key, MoneyOfDay(*key))
+        day = date_in_utc(each.day_ms)
+        key = (day, each.currency)
+        known = found.get(key, MoneyOfDay(day, each.currency))
         more = -each.amount_minor if name in _TURNED else each.amount_minor
         found[key] = known._replace(**{name: getattr(known, name) + more})
     return [found[key] for key in sorted(found, reverse=True) if any(found[key][2:])]

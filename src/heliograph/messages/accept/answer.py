@@ -87,7 +87,8 @@ def send_answer(send: Send, *, dry_run: bool = False) -> dict[str, Any]:
         "accepted": send.message_count,
         "duplicates": len(exceptions["duplicates"]),
         "rejected": [
-            RejectedRecipient(*rejected).as_record() for rejected in exceptions["rejected"]
+            RejectedRecipient(place, recipient, reason).as_record()
+            for place, recipient, reason in exceptions["rejected"]
         ],
         "encoding": send.encoding,
         "segments": send.segments,

@@ -209,7 +209,7 @@ class _ChunkFilling:
     def _fill(self, request: SendRequest, run: Iterator[ChunkRecipient]) -> None:
         """Takes recipients as far as the credits reach. Who cannot be sent to is left out."""
         sandbox = self._wanted.sandbox
-        phones = [Phone(str(number), country_code) for number, country_code, *_ in run]
+        phones = [Phone(str(each.number), each.country_code) for each in run]
         balance = None if sandbox else min(self._wallet.sms_credits, self._left)
         priced = price(phones, request.segments, self._offers, balance)
         accepted = Accepted(request, self._sender, priced, rejected=[], duplicates=[])

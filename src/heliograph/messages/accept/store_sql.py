@@ -237,7 +237,7 @@ async def store(tx: HotTx, rows: BatchRows) -> None:
     Raises Overtaken when one of the keys was used since the batch looked.
     """
     if tx.postgresql:
-        [stored] = await _STORE.rows(tx, _Store(*rows))
+        [stored] = await _STORE.rows(tx, _Store(**rows._asdict()))
         if stored.keys < len(rows.keys):
             raise Overtaken
         return

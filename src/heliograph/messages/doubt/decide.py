@@ -254,7 +254,9 @@ async def decide_within(
         _apply(changes, carrier, changes.messages[message_id], segments, decision)
     parts = {message_id: _bits(segments) for message_id, segments in decided.items()}
     if decision is Decision.RESENT:
-        await RESENT.rows(tx, [ResentParts(*resent) for resent in parts.items()])
+        await RESENT.rows(
+            tx, [ResentParts(message_id, resent) for message_id, resent in parts.items()]
+        )
     await store_changes(tx, carrier.id, changes)
     await record(tx, carrier.id, parts, decision, who, now_ms)
     return [

@@ -154,13 +154,14 @@ def doubts_by_carrier(tx: Connection, wanted: MessageFilter) -> dict[int, list[t
     """Returns, for each carrier, the messages that are in doubt with it (raw ids), and how many
     submissions of each.
     """
-    query = sa.select(inflight.c.carrier_id, inflight.c.message_id, sa.func.count()).where(
+    submissions = sa.func.count().label("submissions")
+    query = sa.select(inflight.c.carrier_id, inflight.c.message_id, submissions).where(
         inflight.c.state == IN_DOUBT
     )
     query = _narrowed(tx, query.group_by(inflight.c.carrier_id, inflight.c.message_id), wanted)
     by_carrier: dict[int, list[tuple[str, int]]] = defaultdict(list)
-    for carrier_id, message_id, submissions in tx.execute(query):
-        by_carrier[carrier_id].append((message_id, submissions))
+    for row in tx.execute(query):
+        by_carrier[row.carrier_id].append((row.message_id, row.submissions))
     return dict(by_carrier)
 
 

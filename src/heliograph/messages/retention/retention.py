@@ -146,7 +146,8 @@ class KeptFor(NamedTuple):
 
 def kept_for(erase_after_days: int | None, delete_after_days: int | None) -> KeptFor:
     return KeptFor(
-        *(None if days is None else days * DAY_MS for days in (erase_after_days, delete_after_days))
+        texts_ms=None if erase_after_days is None else erase_after_days * DAY_MS,
+        messages_ms=None if delete_after_days is None else delete_after_days * DAY_MS,
     )
 
 

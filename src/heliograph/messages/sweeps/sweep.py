@@ -246,7 +246,10 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
                     Requeued(doubt.prefix, doubt.attempt + 1, now_ms, doubt.expires_at_ms),
                 )
                 resent[doubt.message_id] |= doubt.parts
-        await RESENT.rows(tx, [ResentParts(*parts) for parts in sorted(resent.items())])
+        await RESENT.rows(
+            tx,
+            [ResentParts(message_id, parts) for message_id, parts in sorted(resent.items())],
+        )
         await store_changes(tx, carrier_id, changes)
     return len(doubts)
 

@@ -68,11 +68,13 @@ def durability(tx: sa.Connection, wanted: str) -> Iterator[CheckResult]:
     """Finds out whether accepted means stored: what a session of ours has, and what the server
     does with its disk.
     """
-    at_commit, synced, whole_pages = tx.execute(
+    settings = tx.execute(
         sa.text("""
-                SELECT current_setting('synchronous_commit'), current_setting('fsync'),
-                    current_setting('full_page_writes')""")
+                SELECT current_setting('synchronous_commit') AS synchronous_commit,
+                    current_setting('fsync') AS fsync,
+                    current_setting('full_page_writes') AS full_page_writes""")
     ).one()
+    at_commit = settings.synchronous_commit
     if at_commit != wanted:
         yield CheckResult(
             "synchronous_commit",
@@ -85,7 +87,10 @@ def durability(tx: sa.Connection, wanted: str) -> Iterator[CheckResult]:
         yield CheckResult(
             "synchronous_commit", "ok", f"{at_commit} in our sessions, whatever the server has"
         )
-    for name, setting in (("fsync", synced), ("full_page_writes", whole_pages)):
+    for name, setting in (
+        ("fsync", settings.fsync),
+        ("full_page_writes", settings.full_page_writes),
+    ):
         if setting == "on":
             yield CheckResult(name, "ok", "on")
         else:

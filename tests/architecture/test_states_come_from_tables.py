@@ -25,7 +25,15 @@ from heliograph.otp.tables import otps
 from heliograph.webhooks.deliver_sql import OUTCOMES
 from heliograph.webhooks.states import ENDPOINT, WAITING
 from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints
-from tests.support.parsed import ANY, columns_of, functions_of, named_in, spelled_out, texts_of
+from tests.support.parsed import (
+    ANY,
+    columns_of,
+    functions_of,
+    looped_in,
+    named_in,
+    spelled_out,
+    texts_of,
+)
 from tests.support.sources import PACKAGE, nodes_of, sources
 from tests.support.stored_states import INSERTED, TABLES, Kept, governed
 
@@ -287,8 +295,21 @@ def test_the_code_names_a_state_by_its_constant_where_it_builds_a_statement() ->
         "them = senders.alias()\nsa.update(them).values(status=APPROVED)",
         "from heliograph.senders.tables import senders as them\nthem.update().values(status=x)",
         "tx.execute(sa.update(senders), [{'status': 'approved'}])",
+        "tx.execute(sa.update(senders), rows)",
         "tx.execute(senders.update().where(senders.c.id == id), {'status': to})",
         "sqlite.insert(senders).values(id=1).on_conflict_do_update(set_={'status': to})",
+        "for table in (senders, reserved_senders): tx.execute(table.update().values(status=x))",
+        "for table in [senders]: tx.execute(sa.update(table).values(status=x))",
+        "for table, key in ((senders, senders.c.id),): sa.update(table).values(status=x)",
+        "both = (senders, sites)\nfor table in both: table.update().values(status=x)",
+        "by_name = {'x': senders}\nfor table in by_name.values(): table.update().values(status=x)",
+        "[tx.execute(table.update().values(status=x)) for table in (senders, sites)]",
+        "for table in (senders, sites): tx.execute(table.update(), [{'status': x}])",
+        "sa.update(senders).ordered_values((senders.c.status, x))",
+        "senders.update().ordered_values(('status', x), ('id', 1))",
+        "sqlalchemy.update(senders).values(status=x)",
+        "make = sa.update\nmake(senders).values(status=x)",
+        "from sqlalchemy import update as make\nmake(senders).values(status=x)",
     ],
 )
 def test_a_built_statement_that_writes_a_state_as_it_likes_is_found(line: str) -> None:
@@ -304,17 +325,14 @@ def _built_updates(
     tables. A table and a statement may go by a name that they are given there, or outside.
     """
     named = {**(named_outside or {}), **named_in([tree])}
+    named |= looped_in(tree, named, TABLES)
     for node in nodes_of(tree):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "values"
+            and node.func.attr in ("values", "ordered_values")
         ):
-            target = spelled_out(node.func.value, named)
-            found = re.search(r"\bupdate\(\s*(?:\w+\.)*?(\w+)(?:\.alias\(.*?\))?\)", target)
-            found = found or re.search(r"\b(\w+)\.update\(\)", target)
-            table = found[1] if found else ""
-            if table in TABLES:
+            for table in _tables_of("update", spelled_out(node.func.value, named)):
                 yield node, table, columns_of(node)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             yield from _updates_by_dictionary(node, node.func, named)
@@ -330,8 +348,6 @@ def _updates_by_dictionary(
         target, kind = spelled_out(function.value, named), "insert"
     else:
         return
-    found = re.search(rf"\b{kind}\(\s*(?:\w+\.)*?(\w+)\)|\b(\w+)\.{kind}\(\)", target)
-    table = (found[1] or found[2]) if found else ""
     columns = {
         key.value
         for part in ast.walk(call)
@@ -339,8 +355,20 @@ def _updates_by_dictionary(
         for key in part.keys
         if isinstance(key, ast.Constant) and isinstance(key.value, str)
     }
-    if table in TABLES and columns:
+    if any(isinstance(rows, ast.Name) for rows in call.args[1:]):
+        columns.add(ANY)
+    for table in _tables_of(kind, target) if columns else ():
         yield call, table, columns
+
+
+def _tables_of(kind: str, text: str) -> Iterator[str]:
+    """Yields the tables with states that a text updates, or inserts into: the one in `update(…)`,
+    or before `.update()`; or those that a loop has there, one after the other.
+    """
+    found = re.search(rf"\b{kind}\(\s*([\w. ]+?)\s*(?:\.alias\(.*?\))?\)", text)
+    found = found or re.search(rf"\b([\w. ]+?)\s*\.{kind}\(\)", text)
+    words = re.findall(r"[\w.]+", found[1]) if found else []
+    yield from dict.fromkeys(name for word in words for name in word.split(".") if name in TABLES)
 
 
 def _has_a_literal_state(node: ast.expr) -> bool:

@@ -113,12 +113,16 @@ def test_who_writes_a_table_that_is_given_is_known_by_name() -> None:
 
 
 HEAD: Final = """
+import sqlalchemy
 import sqlalchemy as sa
 from sqlalchemy import update
+from sqlalchemy import update as change
 from heliograph.campaigns.tables import campaigns
 from heliograph.wallet import tables
 from heliograph.wallet.tables import wallets
 from heliograph.wallet.tables import wallets as purses
+BOTH = (campaigns, wallets)
+REMOVE = sa.delete
 """
 
 
@@ -135,6 +139,17 @@ from heliograph.wallet.tables import wallets as purses
         "them = wallets.alias()\nsa.update(them).values(closed=True)",
         "for table in (campaigns, wallets):\n    tx.execute(table.delete())",
         "for table, column in ((wallets, wallets.c.account_id),):\n    tx.execute(table.delete())",
+        "for table in [campaigns, wallets]:\n    tx.execute(table.update().values(closed=True))",
+        "both = (campaigns, wallets)\nfor table in both:\n    tx.execute(sa.delete(table))",
+        "by_name = {'x': wallets}\nfor table in by_name.values():\n    tx.execute(table.delete())",
+        "for table in BOTH:\n    tx.execute(table.delete())",
+        "sa.update(wallets).ordered_values((wallets.c.closed, True))",
+        "sqlalchemy.update(wallets).values(closed=True)",
+        "sqlalchemy.dialects.postgresql.insert(wallets)",
+        "make = sa.update\nmake(wallets).values(closed=True)",
+        "make = sqlalchemy.sql.update\nmake(wallets)",
+        "change(wallets).values(closed=True)",
+        "REMOVE(wallets)",
         "S = 'UPDATE wallets SET closed = true'",
         "S = 'UPDATE ONLY wallets w SET closed = true'",
         "S = f'WITH a AS (DELETE FROM wallets WHERE {x} RETURNING 1) SELECT 1'",
@@ -159,6 +174,8 @@ def test_a_write_of_another_rooms_table_is_found(line: str) -> None:
         "S = 'SELECT closed FROM wallets FOR UPDATE'",
         "known.update(wallets)",
         "wallets_by_id.update({1: 2})",
+        "for wallet in tx.execute(sa.select(wallets)):\n    known.update(wallet)",
+        "change = wallets.c.closed\nchange(1)",
         "delete(wallets)",
     ],
 )
@@ -224,10 +241,29 @@ def _in_call(source: Source, call: ast.Call, tables: "_Tables") -> Iterator[Writ
     if name in WRITE_WHAT_THEY_ARE_GIVEN:
         given = next(filter(None, map(tables.named_by, call.args)), [])
         yield from (Write(source.path, call.lineno, table) for table in given)
-    elif name in WORDS and (target := tables.target_of(call)) is not None:
+    elif tables.is_built(call) and (target := tables.target_of(call)) is not None:
         unknown: list[str | None] = [None]
         for table in tables.named_by(target) or unknown:
             yield Write(source.path, call.lineno, table)
+
+
+def _assigned_in(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr]]:
+    """Returns what each name stands for that these assign, or that they loop with."""
+    assigned: dict[str, list[ast.expr]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            assigned.setdefault(node.targets[0].id, []).append(node.value)
+        elif isinstance(node, ast.For | ast.comprehension):
+            for name in ast.walk(node.target):
+                if isinstance(name, ast.Name):
+                    assigned.setdefault(name.id, []).append(node.iter)
+    return assigned
+
+
+def _first_and_last(node: ast.expr) -> tuple[str, str]:
+    """Returns the first and the last name of such as `sqlalchemy.sql.update`; else nothing."""
+    names = ast.unparse(node).split(".")
+    return (names[0], names[-1]) if all(map(str.isidentifier, names)) else ("", "")
 
 
 def _called(call: ast.Call) -> str:
@@ -243,17 +279,30 @@ class _Known:
 
     def __init__(self, source: Source) -> None:
         self.values: dict[str, object] = {}
-        self.of_sqlalchemy = {"sa"}
+        self.of_sqlalchemy: set[str] = set()  # names of its modules, and of what makes statements
+        self.makers = set(WORDS)
         if source in sources(PACKAGE):
             self.values |= vars(importlib.import_module(module_of(source.path)))
         for node in ast.walk(source.tree):  # some are imported in a function
             if isinstance(node, ast.ImportFrom) and node.module:
                 self._learn(node.module, node.names)
+            elif isinstance(node, ast.Import):
+                names = [each for each in node.names if each.name.startswith("sqlalchemy")]
+                self.of_sqlalchemy |= {each.asname or "sqlalchemy" for each in names}
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                first, last = _first_and_last(node.value)
+                if first in self.of_sqlalchemy and last in self.makers:
+                    self.of_sqlalchemy.add(node.targets[0].id)
+                    self.makers.add(node.targets[0].id)
+        self.of_module = _assigned_in(source.tree.body)
 
     def _learn(self, module: str, names: list[ast.alias]) -> None:
         for alias in names:
             if module.startswith("sqlalchemy"):
                 self.of_sqlalchemy.add(alias.asname or alias.name)
+                if alias.name in WORDS:
+                    self.makers.add(alias.asname or alias.name)
             elif module.startswith("heliograph"):
                 found = getattr(importlib.import_module(module), alias.name, None)
                 self.values[alias.asname or alias.name] = found
@@ -265,14 +314,12 @@ class _Tables:
     def __init__(self, known: _Known, part: ast.stmt) -> None:
         self._known = known.values
         self._of_sqlalchemy = known.of_sqlalchemy
-        self._assigned: dict[str, list[ast.expr]] = {}
-        for node in ast.walk(part):
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                self._assigned.setdefault(node.targets[0].id, []).append(node.value)
-            elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.iter, ast.Tuple):
-                for name in ast.walk(node.target):
-                    if isinstance(name, ast.Name):
-                        self._assigned.setdefault(name.id, []).append(node.iter)
+        self._makers = known.makers
+        self._assigned = known.of_module | _assigned_in(ast.walk(part))
+
+    def is_built(self, call: ast.Call) -> bool:
+        """Returns whether the name of what is called is one that makes a statement that writes."""
+        return _called(call) in self._makers
 
     def target_of(self, call: ast.Call) -> ast.expr | None:
         """Returns what an insert, update or delete is made of: `sa.delete(table)` or
@@ -281,9 +328,8 @@ class _Tables:
         function = call.func
         if isinstance(function, ast.Attribute) and not call.args:
             return function.value
-        first = function.value if isinstance(function, ast.Attribute) else function
-        is_built = isinstance(first, ast.Name) and first.id in self._of_sqlalchemy
-        return call.args[0] if is_built and call.args else None
+        first, _ = _first_and_last(function)
+        return call.args[0] if first in self._of_sqlalchemy and call.args else None
 
     def named_by(self, node: ast.expr) -> list[str]:
         """Returns the tables that an expression stands for; none if it is a condition."""

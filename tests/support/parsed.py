@@ -4,7 +4,7 @@ that a call names.
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from tests.support.sources import nodes_of
@@ -55,6 +55,19 @@ def named_in(trees: Iterable[ast.AST]) -> dict[str, str]:
         elif isinstance(node, ast.ImportFrom):
             named.update({each.asname: each.name for each in node.names if each.asname})
     return named
+
+
+def looped_in(tree: ast.AST, named: Mapping[str, str], wanted: Collection[str]) -> dict[str, str]:
+    """Returns which of the wanted names those of loops stand for, one after the other."""
+    looped: dict[str, str] = {}
+    for node in nodes_of(tree):
+        if isinstance(node, ast.For | ast.comprehension):
+            words = re.findall(r"\w+", ast.unparse(node.iter))
+            words += [word for name in words for word in re.findall(r"\w+", named.get(name, ""))]
+            found = " ".join(dict.fromkeys(word for word in words if word in wanted))
+            names = [each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)]
+            looped.update(dict.fromkeys(names, found) if found else {})
+    return looped
 
 
 def spelled_out(node: ast.AST, named: Mapping[str, str]) -> str:

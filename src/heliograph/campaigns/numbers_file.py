@@ -75,17 +75,18 @@ class Numbers:
         layout, is_header = _layout(columns_of(first.cells), self._country, self._phone_column)
         self.columns = tuple(filter(None, layout.names))
         _require_columns(asked_for, self.columns)
-        for line, found, why in reader.records if is_header else chain([first], reader.records):
-            if why:
-                yield BadNumberRow(line, why)
+        for record in reader.records if is_header else chain([first], reader.records):
+            if record.why:
+                yield BadNumberRow(record.line, record.why)
                 continue
-            cells = [text_of_cell(cell) for cell in found]
+            cells = [text_of_cell(cell) for cell in record.cells]
             if not layout.names:
-                _require_one_number(line, cells, self._country)
+                _require_one_number(record.line, cells, self._country)
             # Several columns without a header are told apart by what is a number, and an article's
             # 0123456789 is none.
             is_certain = bool(layout.names) or len(cells) == 1
-            yield _row(line, cells, layout, self._country, self._home if is_certain else None)
+            home = self._home if is_certain else None
+            yield _row(record.line, cells, layout, self._country, home)
 
 
 def _require_columns(asked_for: Iterable[str], columns: tuple[str, ...]) -> None:

@@ -62,9 +62,10 @@ class Sheet:
         """Yields each row that is not empty. Raises InvalidRequest where the file cannot be read
         any further.
         """
-        for line, cells, why in self._records:
-            if why:
-                yield BadContactRow(line, cells, why)
+        for record in self._records:
+            line, cells = record.line, record.cells
+            if record.why:
+                yield BadContactRow(line, cells, record.why)
                 continue
             try:
                 yield ContactRow(

@@ -43,8 +43,7 @@ def _places(account_id: str, name: str) -> list[KeyPlace]:
 async def _accepting(tx: HotTx, account_id: str) -> int:
     """Asks about keys that nobody has used, as nearly each send does."""
     places = _places(account_id, "new")
-    _, is_any_known, _ = await read_sql.lock_and_look_up(tx, [account_id], places, [])
-    return int(is_any_known)
+    return int((await read_sql.lock_and_look_up(tx, [account_id], places, [])).is_any_known)
 
 
 async def _repeated(tx: HotTx, account_id: str) -> int:

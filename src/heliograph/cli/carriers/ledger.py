@@ -134,8 +134,8 @@ def _say(audited: "Audit | None") -> None:
     """Prints, on standard error, the first ones of what is wrong with messages."""
     if audited is None:
         return
-    for kind, where, what in audited.findings:
-        click.echo(f"{kind}: {where}: {what}", err=True)
+    for finding in audited.findings:
+        click.echo(f"{finding.kind}: {finding.where}: {finding.what}", err=True)
     more = audited.figures["lost"] + audited.figures["unexplained"] - len(audited.findings)
     if more:
         click.echo(f"and {more} more", err=True)

@@ -121,31 +121,30 @@ class Acceptor:
         with self._queue.places() as places:
             async with self._db.hot() as tx:
                 asked, recipients = _asked_keys(requests), self._opt_outs.to_ask(requests)
-                locked, may_be_known, may_be_out = await read_sql.lock_and_look_up(
+                locked = await read_sql.lock_and_look_up(
                     tx, self._to_lock(requests, facts), asked, recipients
                 )
-                if not self.cache.confirm(locked[0].config_epoch, started_s):
+                if not self.cache.confirm(locked.wallets[0].config_epoch, started_s):
                     await self.cache.refresh()
                     tariff, facts = await self._tariff(), await self._facts_of_all(requests)
                 if self._queue.is_old():
                     self._queue.read(await read_sql.heads(tx, BULK_FROM_US), places)
-                used_keys = await _used_keys(tx, asked) if may_be_known else UsedKeys[Send]()
                 given = _BatchFacts(
                     requests,
-                    locked,
-                    used_keys,
+                    locked.wallets,
+                    await _used_keys(tx, asked) if locked.is_any_known else UsedKeys[Send](),
                     stored=await _stored_already(tx, requests) if again else {},
                     facts=facts,
                     quotas=await self._quotas(requests, facts),
                     tariff=tariff,
                     opted_out=await self._opt_outs.found(
-                        tx, requests, locked, recipients, may_be_any=may_be_out
+                        tx, requests, locked.wallets, recipients, may_be_any=locked.is_any_out
                     ),
                 )
                 batch, outcomes = await self._decided_within_quotas(tx, places, given)
                 # seen when the locks were asked for: the same request may have been accepted while
                 # this one waited for them
-                if not may_be_known:
+                if not locked.is_any_known:
                     await _replay_refused(tx, requests, outcomes)
                 if batch.accepted:
                     await store_sql.store(tx, batch.rows())

@@ -6,7 +6,7 @@ Ids are raw, times are in milliseconds. One behaviour suite runs over both
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import (
@@ -193,16 +193,24 @@ async def lock_wallets(tx: HotTx, account_ids: Sequence[str]) -> list[LockedWall
     return await _LOCK_WALLETS.rows(tx, [_AccountId(account_id) for account_id in account_ids])
 
 
+class LockedBatch(NamedTuple):
+    """Holds the wallets of a batch under lock. `is_any_known` says whether any of its
+    Idempotency-Keys may have been used, `is_any_out` whether any recipient may have opted out.
+    """
+
+    wallets: Sequence[LockedWallet]
+    is_any_known: bool
+    is_any_out: bool
+
+
 async def lock_and_look_up(
     tx: HotTx, account_ids: list[str], asked: list[KeyPlace], recipients: list[AskedRecipient]
-) -> tuple[Sequence[LockedWallet], bool, bool]:
-    """Locks the wallets, and tells whether any of these Idempotency-Keys may have been used, and
-    whether any of these recipients may have opted out.
-    """
+) -> LockedBatch:
+    """Locks the wallets, and looks whether any of these Idempotency-Keys or recipients is known."""
     if not tx.postgresql or not (asked or recipients):
-        return await lock_wallets(tx, account_ids), bool(asked), bool(recipients)
+        return LockedBatch(await lock_wallets(tx, account_ids), bool(asked), bool(recipients))
     looked_at = await _LOCK_AND_LOOK.rows(tx, _LockAndLookUp(account_ids, asked, recipients))
-    return looked_at, looked_at[0].is_any_known, looked_at[0].is_any_out
+    return LockedBatch(looked_at, looked_at[0].is_any_known, looked_at[0].is_any_out)
 
 
 async def opt_outs(tx: HotTx, recipients: list[AskedRecipient]) -> list[_OptOut]:

@@ -11,6 +11,7 @@ from heliograph.base import clock
 from heliograph.carriers import add_carrier, set_carrier, set_route
 from heliograph.database import migrate
 from heliograph.database.database import Database
+from heliograph.wallet import ledger
 
 CARRIER = "bench"
 TIER = "bench"
@@ -39,7 +40,7 @@ def fill(place: Place, *, count: int, window: int, port: int, secret_key: str) -
                 )
                 accounts.change(tx, account.id, otp_unverified=CREDITS)
                 wallet.open_wallet(tx, account.id, "GHS")
-                wallet.grant(tx, account.id, CREDITS, "bench", now_ms=now_ms)
+                ledger.grant(tx, account.id, CREDITS, "bench", now_ms=now_ms)
                 sender = senders.register(tx, account.id, SENDER, sandbox=False, now_ms=now_ms)
                 senders.approve(tx, sender.id, now_ms=now_ms)
                 issued = keys.issue(

@@ -95,7 +95,7 @@ def test_ledger_entries_are_inserted_by_one_file() -> None:
 
 def test_low_balance_alarms_are_judged_by_one_function() -> None:
     judged = [
-        f"{source.path}:{node.lineno} {ast.unparse(node)}: ask wallet.judge_alarm"
+        f"{source.path}:{node.lineno} {ast.unparse(node)}: ask alarm.judge"
         for source in sources(PACKAGE)
         for node in nodes_of(source.tree)
         if isinstance(node, ast.Compare | ast.BoolOp)

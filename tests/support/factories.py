@@ -23,6 +23,7 @@ from heliograph.database.database import Database
 from heliograph.messages.accept.request import SendRequest, read_send
 from heliograph.messages.sealed_text import text_sealer
 from heliograph.messages.tables import sends
+from heliograph.wallet import ledger
 
 SENDER = "AMINA"
 PHONE = "233201234567"
@@ -58,7 +59,7 @@ def open_account(
         )
         wallet.open_wallet(tx, account.id, "GHS")
         if credits:
-            wallet.grant(tx, account.id, credits, "to begin with", now_ms=now_ms)
+            ledger.grant(tx, account.id, credits, "to begin with", now_ms=now_ms)
         if sender is not None:
             record = senders.register(tx, account.id, sender, sandbox=False, now_ms=now_ms)
             senders.approve(tx, record.id, now_ms=now_ms)
@@ -76,7 +77,7 @@ def open_shops(db: Database, like: str, count: int) -> None:
 
 def grant(db: Database, account_id: str, credits: int) -> None:
     with db.write() as tx:
-        wallet.grant(tx, account_id, credits, "more", now_ms=clock.now_ms())
+        ledger.grant(tx, account_id, credits, "more", now_ms=clock.now_ms())
 
 
 def open_carrier(

@@ -96,8 +96,8 @@ def home_of_phone(phone: str) -> str | None:
 
 BY: Final = _line("by", "heliograph.base.short_texts", "BY_MAX")
 REASON: Final = _line("reason", "heliograph.base.short_texts", "REASON_MAX")
-ENTRY_REASON: Final = _line("reason", "heliograph.wallet", "DESCRIPTION_MAX")
-REFERENCE: Final = _line("reference", "heliograph.wallet", "REFERENCE_MAX")
+ENTRY_REASON: Final = _line("reason", "heliograph.wallet.ledger", "DESCRIPTION_MAX")
+REFERENCE: Final = _line("reference", "heliograph.wallet.ledger", "REFERENCE_MAX")
 PURPOSE: Final = _line("purpose", "heliograph.senders.register", "PURPOSE_MAX")
 KEY_NAME: Final = _line("name", "heliograph.keys.issue", "NAME_MAX")
 ACCOUNT_NAME: Final = _by("heliograph.accounts", "account_name", "name")

@@ -21,7 +21,7 @@ from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.list_page import list_page, one_more
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
-from heliograph.wallet import Wallet
+from heliograph.wallet import Wallet, money
 
 SHOWN_MAX: Final = 50
 BELOW_MAX: Final = 20  # keys, sender IDs, sites and customers on the page of one account
@@ -75,7 +75,7 @@ def one(
         shown=days_of(tx, account.id, asking.now_ms),
         account=account,
         wallet=held,
-        money=wallet.to_text(held.shown.balance_minor, held.currency),
+        money=money.to_text(held.shown.balance_minor, held.currency),
         last=accounts.last_status(tx, account.id),
         partner=partner and ListedAccount(partner, accounts.text_id(partner), held),
         members=users.members_of(tx, account.id),

@@ -25,6 +25,7 @@ from heliograph.database import config
 from heliograph.inbound.keywords import give_back_keywords
 from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import inflight, messages, queue, sends
+from heliograph.wallet import money
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.tables import webhook_endpoints, webhook_queue
 
@@ -183,7 +184,7 @@ def _in_wallet(tx: Connection, account: Account, *, more_to_come: bool) -> Itera
     """
     held = wallet.wallet_of(tx, account.id)
     parts = [f"{held.sms_credits} SMS credits"] if held.sms_credits else []
-    parts += [wallet.to_text(held.balance_minor, held.currency)] if held.balance_minor else []
+    parts += [money.to_text(held.balance_minor, held.currency)] if held.balance_minor else []
     what = (
         f"its wallet holds {' and '.join(parts)}"
         if parts

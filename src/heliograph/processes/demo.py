@@ -32,6 +32,7 @@ from heliograph.database.database import Database
 from heliograph.inbound import receive
 from heliograph.processes import serve
 from heliograph.text import GSM_7, Phone
+from heliograph.wallet import ledger
 
 ACCOUNT: Final = "Demo Shop"
 SENDER: Final = "DEMO"
@@ -123,7 +124,7 @@ def prepare(db: Database, now_ms: int) -> Ready:
         account = there[0] if there else accounts.create(tx, ACCOUNT, "GH", now_ms=now_ms)
         if not there:
             wallet.open_wallet(tx, account.id, "GHS")
-            wallet.grant(
+            ledger.grant(
                 tx,
                 account.id,
                 CREDITS + CUSTOMERS_CREDITS,

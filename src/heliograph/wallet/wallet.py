@@ -10,7 +10,8 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts import AccountClosed, KeyCount
 from heliograph.base.errors import NotFound
 from heliograph.base.short_texts import refused
-from heliograph.wallet.alarm import is_below, judge_alarm
+from heliograph.wallet import alarm
+from heliograph.wallet.alarm import is_below
 from heliograph.wallet.money import MINOR_MAX, currency
 from heliograph.wallet.tables import wallets
 
@@ -190,13 +191,13 @@ def alarms(
     """Returns which low-balance alarms a change of figures fires (of "credits", "balance"), and
     which are armed afterwards.
     """
-    credits = judge_alarm(
+    credits = alarm.judge(
         is_armed=armed.credits,
         before=before.sms_credits,
         after=after.sms_credits,
         threshold=thresholds.credits,
     )
-    balance = judge_alarm(
+    balance = alarm.judge(
         is_armed=armed.balance,
         before=before.balance_minor,
         after=after.balance_minor,

@@ -13,6 +13,7 @@ from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, ServiceError
 from heliograph.carriers import Outcome
 from heliograph.messages.sweeps import fail_expired
+from heliograph.wallet import ledger
 from tests.support.books import assert_books_agree
 from tests.support.capability.sending import House
 from tests.support.factories import PHONE, awaited, open_account, phones, send_request
@@ -96,7 +97,7 @@ async def test_charges_refunds_and_the_operators_commands_at_once_lose_nothing(
 
     def operate(k: int) -> None:
         def effect(tx: Connection) -> None:
-            change = wallet.grant if k % 2 else wallet.adjust_credits
+            change = ledger.grant if k % 2 else ledger.adjust_credits
             change(tx, house.amina, 7 if k % 2 else -3, "at once", now_ms=clock.now_ms())
 
         house.db.transact(effect)

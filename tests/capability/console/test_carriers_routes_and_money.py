@@ -13,7 +13,7 @@ from heliograph.database.database import Database
 from heliograph.monitoring import MeasuredQueue, Sampler
 from heliograph.users import OperatorRole
 from heliograph.users.sign_in import FRESH_MS
-from heliograph.wallet import Figures
+from heliograph.wallet import Figures, account_ledger, ledger
 from tests.support.console.looked_up import operators_did
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import SECRET_KEY, open_carrier
@@ -230,13 +230,13 @@ def test_a_statement_is_saved_whose_sums_are_the_ledgers(
 ) -> None:
     sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     with db.write() as tx:
-        wallet.grant(tx, amina, 500, "welcome", now_ms=clock.now_ms())
-        wallet.topup(tx, amina, "12.50", "paid", now_ms=clock.now_ms())
+        ledger.grant(tx, amina, 500, "welcome", now_ms=clock.now_ms())
+        ledger.topup(tx, amina, "12.50", "paid", now_ms=clock.now_ms())
     path = visitor.get("/console/money?account=amina").headers["location"]
     assert "The entries add up to these figures" in visitor.get(path).text
     lines = [line.split(",") for line in visitor.get(f"{path}/statement").text.splitlines()]
     with db.read() as tx:
-        entries = wallet.history(tx, amina, PageWanted(9, None))
+        entries = account_ledger.page(tx, amina, PageWanted(9, None))
     of_types = [line for line in lines if line[1] not in ("line", "opening", "closing")]
     assert sum(int(line[3]) for line in of_types) == sum(entry.credits for entry in entries)
     assert sum(float(line[4]) for line in of_types) * 100 == sum(e.amount_minor for e in entries)

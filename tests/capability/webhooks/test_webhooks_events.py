@@ -14,6 +14,7 @@ from heliograph.carriers import Outcome, ReceiptState
 from heliograph.messages.read import as_record, message_of
 from heliograph.messages.sweeps import fail_expired
 from heliograph.messages.tables import messages
+from heliograph.wallet import ledger
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.tables import webhook_events
 from tests.support.capability.sending import House, ScriptedLink
@@ -177,8 +178,8 @@ async def test_low_credits_are_told_once_until_there_are_enough_again(house: Hou
         "wallet": {"balance": 0, "currency": "GHS"},
     }
     with house.db.write() as tx:
-        wallet.grant(tx, house.amina, 10, "more", now_ms=clock.now_ms())
-        wallet.adjust_credits(tx, house.amina, -50, "a mistake", now_ms=clock.now_ms())
+        ledger.grant(tx, house.amina, 10, "more", now_ms=clock.now_ms())
+        ledger.adjust_credits(tx, house.amina, -50, "a mistake", now_ms=clock.now_ms())
     assert [event["data"]["sms_credits"] for event in events(house.db)] == [99, 58]
 
 

@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts, carriers, connect, keys, senders, wallet
 from heliograph.base import clock
 from heliograph.database.database import Database
+from heliograph.wallet import ledger
 
 TIER = ("tests", 10_000_000)  # a minute: no test meets its limit by accident
 PHONE = "233201234567"
@@ -116,8 +117,8 @@ def _customer(
 
 
 def _pay_in(tx: Connection, account_id: str, credits: int, money: str) -> None:
-    wallet.grant(tx, account_id, credits, "to begin with", now_ms=clock.now_ms())
-    wallet.topup(tx, account_id, money, "to begin with", now_ms=clock.now_ms())
+    ledger.grant(tx, account_id, credits, "to begin with", now_ms=clock.now_ms())
+    ledger.topup(tx, account_id, money, "to begin with", now_ms=clock.now_ms())
 
 
 def approve_sender(tx: Connection, account_id: str, name: str) -> None:

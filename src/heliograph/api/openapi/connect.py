@@ -34,7 +34,7 @@ from heliograph.api.openapi.parts import (
     with_warnings,
 )
 from heliograph.base.short_texts import EMAIL_MAX
-from heliograph.wallet import CREDITS_MAX, REFERENCE_MAX
+from heliograph.wallet import CREDITS_MAX, ledger
 
 TAG: Final = "Connect"
 
@@ -156,7 +156,7 @@ SCHEMAS: Final[dict[str, Json]] = {
             "Your reference, in one line. The transaction shows it.",
             nullable=True,
             minLength=1,
-            maxLength=REFERENCE_MAX,
+            maxLength=ledger.REFERENCE_MAX,
         ),
     ),
 }

@@ -119,13 +119,14 @@ def create(
     """Create an account with its wallet."""
     from heliograph import accounts, wallet
     from heliograph.base import clock
+    from heliograph.wallet import ledger, money
 
     # before a database is made
     name, country = (
         accounts.account_name("name", name),
         accounts.known_country("country_code", country),
     )
-    currency = wallet.currency(currency)
+    currency = money.currency(currency)
     now_ms = clock.now_ms()
     with run.write() as tx:
         _require_unique(tx, name, same_name=same_name)
@@ -134,9 +135,9 @@ def create(
         )
         wallet.open_wallet(tx, account.id, currency)
         if opening_credits:
-            wallet.grant(tx, account.id, opening_credits, "Opening credits", now_ms=now_ms)
+            ledger.grant(tx, account.id, opening_credits, "Opening credits", now_ms=now_ms)
         if opening_balance:
-            wallet.topup(tx, account.id, opening_balance, "Opening balance", now_ms=now_ms)
+            ledger.topup(tx, account.id, opening_balance, "Opening balance", now_ms=now_ms)
         record = full_record(tx, account)
     show(run, record)
 
@@ -262,6 +263,7 @@ def rename(run: CommandRun, acc: str, name: str, same_name: bool) -> None:
 def set_(run: CommandRun, acc: str, **options: Any) -> None:
     """Set what an account may do, and when it is warned."""
     from heliograph import accounts, keys, wallet
+    from heliograph.wallet import money
 
     changes = given_options(**options)
     if not changes:
@@ -285,7 +287,7 @@ def set_(run: CommandRun, acc: str, **options: Any) -> None:
             known = wallet.wallet_of(tx, account.id)
             amount = of_wallet.get("low_balance_amount", known.low_balance_amount_minor)
             if isinstance(amount, Decimal):
-                amount = wallet.to_minor(amount, known.currency, field="low_balance_amount")
+                amount = money.to_minor(amount, known.currency, field="low_balance_amount")
             wallet.set_low_balance(
                 tx,
                 account.id,

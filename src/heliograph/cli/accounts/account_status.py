@@ -91,14 +91,14 @@ def pay_out(run: CommandRun, acc: str, reason: str) -> None:
     off as paid: you pay it yourself. Money in another currency than the partner's cannot go to the
     partner, and is written off too.
     """
-    from heliograph import accounts, wallet
-    from heliograph.wallet import pay_out
+    from heliograph import accounts
+    from heliograph.wallet import ledger, pay_out
 
     with run.write() as tx:
         entries = pay_out.pay_out(tx, accounts.find(tx, acc), reason)
     show_list(
         run,
-        [wallet.as_record(entry) for entry in entries],
+        [ledger.as_record(entry) for entry in entries],
         (
             "id",
             "type",

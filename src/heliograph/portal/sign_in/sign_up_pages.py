@@ -24,6 +24,7 @@ from heliograph.text import country_codes
 from heliograph.users import NotSignedIn, Role, SignIn, password_tries
 from heliograph.users.password_tries import Guesser
 from heliograph.users.sign_ups import SignUp
+from heliograph.wallet import money
 
 PATH: Final = "/portal/sign-up"
 T = TypeVar("T")
@@ -123,9 +124,9 @@ def _read(body: dict[str, str]) -> SignUp:
     company = read("company", lambda text: accounts.account_name("company", text), "")
     email = read("email", users.read_email, "")
     country = read("country", lambda code: accounts.known_country("country", code), "")
-    own = wallet.currency_of(country)
+    own = money.currency_of(country)
     if "currency" in body or (country and own is None):
-        own = read("currency", wallet.currency, "")
+        own = read("currency", money.currency, "")
     if wrong:
         raise InvalidRequest("The form has wrong fields.", fields=wrong)
     return SignUp(email, company, country, own or "")

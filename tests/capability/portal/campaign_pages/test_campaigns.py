@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from heliograph import accounts, campaigns, senders, wallet
+from heliograph import accounts, campaigns, senders
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.portal.campaign_pages import campaigns as campaign_pages
 from heliograph.users import Role
+from heliograph.wallet import ledger
 from tests.support.api.service import Loop
 from tests.support.capability.campaigning import Running
 from tests.support.capability.campaigns import (
@@ -206,7 +207,7 @@ def test_one_that_could_not_start_says_why_and_is_written_anew(
     assert like in visitor.get(path_of(home, draft)).text
     visitor.post(f"{path_of(home, draft)}/launch")
     with db.write() as tx:
-        wallet.adjust_credits(tx, amina, -10, "spent", now_ms=clock.now_ms())
+        ledger.adjust_credits(tx, amina, -10, "spent", now_ms=clock.now_ms())
     assert campaigns.start_due(db) == []
     page = visitor.get(path_of(home, draft)).text
     assert "failed insufficient_credits The wallet holds too few credits." in words_of(page)

@@ -12,6 +12,7 @@ from heliograph.connect import Customer
 from heliograph.contacts import ContactOwner
 from heliograph.database.database import Database
 from heliograph.users import Role
+from heliograph.wallet import ledger
 from tests.support.factories import grant, open_account
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
@@ -23,7 +24,7 @@ def funded(db: Database, amina: str) -> None:
     """Amina has 1,000 credits and 50.00 GHS."""
     grant(db, amina, 1_000)
     with db.write() as tx:
-        wallet.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
+        ledger.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
 
 
 def customers(db: Database, partner: str, *, sandbox: bool = False) -> list[Customer]:

@@ -13,6 +13,7 @@ from heliograph.database.database import Database
 from heliograph.portal.portal import Portal
 from heliograph.portal.settings_pages.audit_log import ACTIONS
 from heliograph.users import Role
+from heliograph.wallet import ledger
 from heliograph.webhooks.tables import webhook_endpoints
 from tests.support.portal.pseudo_language import english_of, marked_french
 from tests.support.portal.rolled_up import rolled_up
@@ -48,7 +49,7 @@ def busy(db: Database, amina: str, home: str, there: There) -> None:
             credits=10,
         )
     with db.write() as tx:
-        wallet.grant(tx, amina, 20, "a gift", now_ms=now_ms)
+        ledger.grant(tx, amina, 20, "a gift", now_ms=now_ms)
         wallet.set_low_balance(tx, amina, wallet.Thresholds(100, 5_000_000))
         users.invite(tx, amina, "bilal@example.com", Role.VIEWER, now_ms=now_ms)
         author = Author(AuthorKind.USER, users.find(tx, EMAIL).id, EMAIL)

@@ -81,7 +81,7 @@ COMPARE_OTHER_HASHES: Final = {
     "users/operators.py": "secrets of sessions",
     "users/password_tries.py": "secrets of browsers",
     "users/portal_views.py": "sessions that look at a portal",
-    "users/sign_in.py": "links, and secrets of sessions",
+    "users/sign_ins.py": "links, and secrets of sessions",
     "users/sign_ups.py": "links of sign-ups",
     "users/two_step.py": "recovery codes",
 }

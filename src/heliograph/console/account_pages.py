@@ -21,6 +21,7 @@ from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.list_page import list_page, one_more
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
+from heliograph.users import members
 from heliograph.wallet import Wallet, money
 
 SHOWN_MAX: Final = 50
@@ -78,7 +79,7 @@ def one(
         money=money.to_text(held.shown.balance_minor, held.currency),
         last=accounts.last_status(tx, account.id),
         partner=partner and ListedAccount(partner, accounts.text_id(partner), held),
-        members=users.members_of(tx, account.id),
+        members=members.of_account(tx, account.id),
         keys=[
             (key, keys.text_id(key)) for key in keys.page(tx, limit=below, account_id=account.id)
         ],

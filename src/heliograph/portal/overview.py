@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import keys, senders, users, wallet
+from heliograph import keys, senders, wallet
 from heliograph.base.paging import PageWanted
 from heliograph.messages import read
 from heliograph.messages.reports import rollup_reports
@@ -23,6 +23,7 @@ from heliograph.portal.rendering import page
 from heliograph.portal.report_pages.report_tables import LAST_HOURS, last_hours
 from heliograph.portal.sign_in import user_page
 from heliograph.portal.visit import Visit, home_of
+from heliograph.users import passwords
 from heliograph.wallet import Wallet, account_ledger
 from heliograph.webhooks import endpoints, history
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX
@@ -159,7 +160,7 @@ def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
             marked("Set a password"),
             marked("You need no link any more."),
             user_page.PATH,
-            users.stored_password(tx, visit.session.user.email) is not None,
+            passwords.find(tx, visit.session.user.email) is not None,
         ),
         FirstStep(
             marked("Send a text in sandbox"),

@@ -32,6 +32,7 @@ from heliograph.database.database import Database
 from heliograph.inbound import receive
 from heliograph.processes import serve
 from heliograph.text import GSM_7, Phone
+from heliograph.users import sign_ins
 from heliograph.wallet import ledger
 
 ACCOUNT: Final = "Demo Shop"
@@ -159,7 +160,7 @@ def prepare(db: Database, now_ms: int) -> Ready:
         )
         user = users.add(tx, EMAIL, now_ms=now_ms)
         users.set_role(tx, user.id, account.id, users.Role.OWNER, now_ms=now_ms)
-        link = users.make_link(tx, user.id, now_ms=now_ms)
+        link = sign_ins.make_link(tx, user.id, now_ms=now_ms)
     db.close()
     return Ready(live, sandbox, str(connect.as_record(customer)["id"]), site.site_url, link)
 

@@ -12,7 +12,7 @@ from heliograph.carriers.tables import carriers as carriers_table
 from heliograph.database.database import Database
 from heliograph.monitoring import MeasuredQueue, Sampler
 from heliograph.users import OperatorRole
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.sign_ins import FRESH_MS
 from heliograph.wallet import Figures, account_ledger, ledger
 from tests.support.console.looked_up import operators_did
 from tests.support.console.operators import sign_in_operator

@@ -20,7 +20,7 @@ from heliograph.database.database import Database
 from heliograph.messages.doubt import slices, work_lists
 from heliograph.messages.sealed_text import text_sealer
 from heliograph.users import OperatorRole
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.sign_ins import FRESH_MS
 from tests.support.capability.doubtful import in_doubt, recorded
 from tests.support.capability.sending import House
 from tests.support.console.operators import OPERATOR, sign_in_operator

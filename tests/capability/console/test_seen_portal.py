@@ -16,7 +16,7 @@ from heliograph.database.database import Database
 from heliograph.jobs.portal_views import end_views
 from heliograph.portal.pages import OF_ACCOUNT, PAGES
 from heliograph.portal.portal import Portal
-from heliograph.users import OPERATOR_RIGHTS, OperatorRight, OperatorRole, portal_views
+from heliograph.users import OPERATOR_RIGHTS, OperatorRight, OperatorRole, portal_views, sign_ins
 from heliograph.users.portal_views import VIEW_MS
 from tests.support.console.operators import (
     OPERATOR,
@@ -153,7 +153,9 @@ def test_without_a_second_step_nobody_looks(visitor: Visitor, db: Database, ther
     made_operator(db, OperatorRole.ADMIN)
     sign_in_by_link(visitor, db)
     with db.write() as tx:
-        session = users.session_of(tx, visitor.cookies["__Host-heliograph"], now_ms=clock.now_ms())
+        session = sign_ins.session_of(
+            tx, visitor.cookies["__Host-heliograph"], now_ms=clock.now_ms()
+        )
         account = accounts.with_text_id(tx, there.account)
         portal_views.begin_view(
             tx, session, account.id, there.account, "by mistake", now_ms=clock.now_ms()

@@ -6,7 +6,7 @@ from heliograph.carriers import GENERAL, Rate
 from heliograph.database.database import Database
 from heliograph.pricing import sheets
 from heliograph.senders.documents import SenderDocument
-from heliograph.users import OperatorRole
+from heliograph.users import OperatorRole, operators, sign_ins
 from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
 from tests.support.portal.visitor import Visitor
 
@@ -18,14 +18,14 @@ def made_operator(db: Database, role: OperatorRole) -> None:
     now_ms = clock.now_ms()
     with db.write() as tx:
         user = users.add(tx, OPERATOR, now_ms=now_ms)
-        users.set_operator(tx, user.id, role, now_ms=now_ms)
+        operators.set_role(tx, user.id, role, now_ms=now_ms)
 
 
 def link_of(db: Database) -> str:
     """Returns the path of a link that signs the operator in."""
     with db.write() as tx:
         user = users.find(tx, OPERATOR)
-        return f"/portal/sign-in/{users.make_link(tx, user.id, now_ms=clock.now_ms())}"
+        return f"/portal/sign-in/{sign_ins.make_link(tx, user.id, now_ms=clock.now_ms())}"
 
 
 def sign_in_by_link(visitor: Visitor, db: Database) -> str:

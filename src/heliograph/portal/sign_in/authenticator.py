@@ -16,6 +16,7 @@ from heliograph.portal.rendering import HEADERS, SEE_OTHER, page, redirect
 from heliograph.portal.sign_in import user_page
 from heliograph.portal.visit import OwnVisit
 from heliograph.requests import Answer
+from heliograph.users import operators, sign_ins
 
 PATH: Final = f"{user_page.PATH}/authenticator"
 CHOICES: Final = ("begin", "confirm", "new codes", "turn off")
@@ -76,10 +77,10 @@ def _with_codes(
         if is_confirmed:
             code = asking.sent.form.get("code", "").strip()
             users.two_step.confirm(tx, keys, user.id, code, random, now_ms=asking.now_ms)
-            users.note_second_step(tx, visit.session)
+            operators.note_second_step(tx, visit.session)
         else:
             users.two_step.new_recovery_codes(tx, user.id, random)
-        users.end_others(tx, visit.session)
+        sign_ins.end_others(tx, visit.session)
         return Answer({})
 
     run_user_form_once(tx, asking, user.id, effect)
@@ -97,7 +98,7 @@ def _begin(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
 
 def _turn_off(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
     users.two_step.turn_off(tx, visit.session.user.id)
-    users.end_others(tx, visit.session)
+    sign_ins.end_others(tx, visit.session)
     return redirect(user_page.PATH)
 
 

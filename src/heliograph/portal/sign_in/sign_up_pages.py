@@ -21,7 +21,7 @@ from heliograph.portal.sign_in.finish_sign_in import continue_sign_in
 from heliograph.portal.visit import home_of
 from heliograph.requests import Answer
 from heliograph.text import country_codes
-from heliograph.users import NotSignedIn, Role, SignIn, password_tries
+from heliograph.users import Role, password_tries, sign_ins
 from heliograph.users.password_tries import Guesser
 from heliograph.users.sign_ups import SignUp
 from heliograph.wallet import money
@@ -78,7 +78,7 @@ def confirm(asking: PageRequest) -> Response:
     try:
         with asking.db.read() as tx:
             wanted = users.sign_ups.with_link(tx, asking.path["link"], now_ms=asking.now_ms)
-    except NotSignedIn as refused:
+    except sign_ins.NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
     return page("sign_up_confirm.html", asking, link=asking.path["link"], wanted=wanted)
 
@@ -92,21 +92,21 @@ def make(asking: PageRequest) -> Response:
         with asking.db.write() as tx:
             wanted = users.sign_ups.use(tx, asking.path["link"], now_ms=asking.now_ms)
             begun, home = _made(tx, asking, wanted)
-    except NotSignedIn as refused:
+    except sign_ins.NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
     return continue_sign_in(begun, home)
 
 
-def _made(tx: Connection, asking: PageRequest, wanted: SignUp) -> tuple[SignIn, str]:
+def _made(tx: Connection, asking: PageRequest, wanted: SignUp) -> tuple[sign_ins.SignIn, str]:
     """Returns the owner's sign-in, and the path of the new account, which is in sandbox only."""
     now_ms = asking.now_ms
     account = accounts.create(tx, wanted.company, wanted.country_code, sandbox=True, now_ms=now_ms)
     wallet.open_wallet(tx, account.id, wanted.currency)
     user = users.add(tx, wanted.email, now_ms=now_ms)
     users.set_role(tx, user.id, account.id, Role.OWNER, now_ms=now_ms)
-    begun = users.begin_for(tx, user.id, seen_by=asking.seen_by, now_ms=now_ms)
+    begun = sign_ins.begin_for(tx, user.id, seen_by=asking.seen_by, now_ms=now_ms)
     if not begun.waits:
-        users.end(tx, asking.session)
+        sign_ins.end(tx, asking.session)
     return begun, home_of(account)
 
 

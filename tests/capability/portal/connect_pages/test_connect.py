@@ -11,7 +11,7 @@ from heliograph.base.paging import PageWanted
 from heliograph.connect import Customer
 from heliograph.contacts import ContactOwner
 from heliograph.database.database import Database
-from heliograph.users import Role
+from heliograph.users import Role, members
 from heliograph.wallet import ledger
 from tests.support.factories import grant, open_account
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
@@ -245,7 +245,7 @@ def test_an_owner_acts_for_a_customer_and_goes_back(
             len(contacts.newest(tx, ContactOwner(whose, sandbox=False), None, limit=9))
             for whose in (bilal, amina)
         ] == [1, 0]
-        assert users.members_of(tx, bilal) == []
+        assert members.of_account(tx, bilal) == []
     assert "You act for <strong>Bilal Stores</strong>" in visitor.get(there).text
     assert "You act for" not in visitor.get(home).text
 

@@ -12,7 +12,7 @@ from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.portal.portal import Portal
 from heliograph.portal.settings_pages.audit_log import ACTIONS
-from heliograph.users import Role
+from heliograph.users import Role, members
 from heliograph.wallet import ledger
 from heliograph.webhooks.tables import webhook_endpoints
 from tests.support.portal.pseudo_language import english_of, marked_french
@@ -51,7 +51,7 @@ def busy(db: Database, amina: str, home: str, there: There) -> None:
     with db.write() as tx:
         ledger.grant(tx, amina, 20, "a gift", now_ms=now_ms)
         wallet.set_low_balance(tx, amina, wallet.Thresholds(100, 5_000_000))
-        users.invite(tx, amina, "bilal@example.com", Role.VIEWER, now_ms=now_ms)
+        members.invite(tx, amina, "bilal@example.com", Role.VIEWER, now_ms=now_ms)
         author = Author(AuthorKind.USER, users.find(tx, EMAIL).id, EMAIL)
         for action in ACTIONS:
             accounts.audit(tx, amina, author, AuditEntry(action, None, None), now_ms=now_ms)

@@ -13,7 +13,7 @@ from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.portal.page_request import DONE_COOKIE
 from heliograph.users import Role
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.sign_ins import FRESH_MS
 from tests.support.factories import open_account
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 

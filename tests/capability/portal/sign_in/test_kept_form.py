@@ -12,7 +12,7 @@ from heliograph.jobs.pruning import prune_all
 from heliograph.portal.filled_form import KEPT_MS, KEPT_OCTETS_MAX
 from heliograph.portal.page_request import KEPT_COOKIE
 from heliograph.portal.sign_in.mailer import Mailer
-from heliograph.users.sign_in import FRESH_MS, IDLE_MS
+from heliograph.users.sign_ins import FRESH_MS, IDLE_MS
 from heliograph.users.tables import ENDED_KEPT_MS
 from heliograph.wallet import ledger, prices
 from tests.support.api.service import Loop

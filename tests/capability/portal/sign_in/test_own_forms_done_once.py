@@ -14,6 +14,7 @@ from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.portal.portal import Portal
+from heliograph.users import operators, sign_ins
 from heliograph.users.tables import link_requests, recovery_codes, sign_ups
 from tests.support.portal.authenticator import code_of, given_codes
 from tests.support.portal.mailbox import Mailbox
@@ -103,8 +104,8 @@ def test_new_recovery_codes_are_made_once_by_two_clicks_and_others_by_the_next_f
 ) -> None:
     with db.write() as tx:
         given_codes(tx, users.find(tx, EMAIL).id, clock.now_ms())
-        users.note_second_step(
-            tx, users.sessions_of(tx, users.find(tx, EMAIL), now_ms=clock.now_ms())[0]
+        operators.note_second_step(
+            tx, sign_ins.sessions_of(tx, users.find(tx, EMAIL), now_ms=clock.now_ms())[0]
         )
     visitor.get("/portal/you")
     form = {"do": "new codes"}

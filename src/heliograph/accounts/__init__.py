@@ -23,25 +23,7 @@ from heliograph.accounts.account import (
     waiting_to_go_live,
     with_text_id,
 )
-from heliograph.accounts.audit_log import (
-    AUDIT_KEPT,
-    OPERATOR_NAME,
-    AuditEntry,
-    Author,
-    AuthorKind,
-    StoredEntry,
-    audit,
-    audit_counted,
-    audited,
-)
-from heliograph.accounts.history import StatusChange, last_status, record_status
-from heliograph.accounts.idempotency_key_count import (
-    NO_BOUND,
-    KeyCount,
-    key_octets,
-    keys_quotas,
-    quota_of_column,
-)
+from heliograph.accounts.audit_log import AUDIT_KEPT
 from heliograph.accounts.lifecycle import (
     DAILY_CREDITS_MAX,
     NAME_MAX,
@@ -56,48 +38,24 @@ from heliograph.accounts.lifecycle import (
     resume,
     suspend,
 )
-from heliograph.accounts.notices import notices_of, notify
 from heliograph.accounts.owner_settings import read_owner_settings
-from heliograph.accounts.quotas import (
-    MEASURES,
-    STORAGE_KEPT,
-    StorageQuotaReached,
-    StoredKind,
-    charge,
-    octets_of,
-)
-from heliograph.accounts.states import CLOSED
+from heliograph.accounts.quotas import STORAGE_KEPT
 
 KEPT: Final = (*STORAGE_KEPT, *AUDIT_KEPT)
 
 __all__ = [
-    "CLOSED",
     "CUSTOMER_PREFIX",
     "DAILY_CREDITS_MAX",
     "KEPT",
-    "MEASURES",
     "NAME_MAX",
-    "NO_BOUND",
-    "OPERATOR_NAME",
     "OTP_UNVERIFIED_MAX",
     "Account",
     "AccountClosed",
-    "AuditEntry",
-    "Author",
-    "AuthorKind",
-    "KeyCount",
-    "StatusChange",
-    "StorageQuotaReached",
-    "StoredEntry",
-    "StoredKind",
     "account_name",
-    "audit",
-    "audit_counted",
-    "audited",
+    "audit_log",
     "by_id",
     "by_ids",
     "change",
-    "charge",
     "close",
     "create",
     "customer_of",
@@ -107,25 +65,20 @@ __all__ = [
     "go_live",
     "is_active",
     "kept_open",
-    "key_octets",
-    "keys_quotas",
     "known_country",
-    "last_status",
     "locked",
     "named",
-    "notices_of",
-    "notify",
-    "octets_of",
+    "notices",
     "page",
-    "quota_of_column",
     "quotas",
     "read_owner_settings",
-    "record_status",
     "rename",
     "require_mode",
     "require_open",
     "resume",
     "states",
+    "status_history",
+    "storage_of_keys",
     "storage_of_sends",
     "suspend",
     "text_id",

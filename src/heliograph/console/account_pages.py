@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import accounts, connect, keys, plugin, senders, users, wallet
-from heliograph.accounts import Account, StatusChange
+from heliograph.accounts import Account, status_history
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
@@ -77,7 +77,7 @@ def one(
         account=account,
         wallet=held,
         money=money.to_text(held.shown.balance_minor, held.currency),
-        last=accounts.last_status(tx, account.id),
+        last=status_history.last(tx, account.id),
         partner=partner and ListedAccount(partner, accounts.text_id(partner), held),
         members=members.of_account(tx, account.id),
         keys=[
@@ -106,8 +106,8 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     else:
         after, action = accounts.resume(tx, before.id), "account.resume"
     if after.status != before.status:
-        told = StatusChange(after.status, reason, visit.by, asking.now_ms)
-        accounts.record_status(tx, before.id, told)
+        told = status_history.StatusChange(after.status, reason, visit.by, asking.now_ms)
+        status_history.record(tx, before.id, told)
         visit.audit(
             tx,
             before.id,

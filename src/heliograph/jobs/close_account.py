@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts, inbound, keys, senders, wallet
-from heliograph.accounts import Account, text_id
+from heliograph.accounts import Account, states, status_history, text_id
 from heliograph.accounts.tables import accounts as accounts_table
 from heliograph.base import ids
 from heliograph.base.errors import Conflict
@@ -73,8 +73,8 @@ def close(tx: Connection, account_id: str, reason: str | None, by: str, *, now_m
     endpoints.disable_all(tx, account.id, now_ms=now_ms)
     inbound.give_back_numbers(tx, account.id, now_ms=now_ms)
     give_back_keywords(tx, account.id, now_ms=now_ms)
-    accounts.record_status(
-        tx, account.id, accounts.StatusChange(accounts.CLOSED, reason, by, now_ms)
+    status_history.record(
+        tx, account.id, status_history.StatusChange(states.CLOSED, reason, by, now_ms)
     )
     return closed
 

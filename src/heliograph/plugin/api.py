@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
+from heliograph.accounts import audit_log
 from heliograph.accounts.states import ACTIVE, SUSPENDED
 from heliograph.base import clock
 from heliograph.base.short_texts import refused
@@ -100,7 +101,7 @@ class _PluginHandlers:
                 now_ms=clock.now_ms(),
             )
             record = as_record(site)
-            audit_call(tx, call, who.account_id, accounts.AuditEntry("site.link", record["id"]))
+            audit_call(tx, call, who.account_id, audit_log.AuditEntry("site.link", record["id"]))
             return {"site": record}
 
         return self._once(call, CONNECT_PATH, effect, request.warnings)

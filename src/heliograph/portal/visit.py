@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts, users
-from heliograph.accounts import Account, AuditEntry, Author, AuthorKind
+from heliograph.accounts import Account, audit_log
 from heliograph.base.errors import Forbidden, NotFound
 from heliograph.portal import languages
 from heliograph.portal.page_request import PageRequest
@@ -107,14 +107,14 @@ class Visit(NamedTuple):
         record: str | None = None,
         detail: str | None = None,
     ) -> None:
-        """Stores that this user has changed something of the account (`accounts.AuditEntry`)."""
+        """Stores that this user has changed something of the account (`audit_log.AuditEntry`)."""
         assert self.looking is None, "an operator who looks changes nothing"
         user = self.session.user
-        accounts.audit(
+        audit_log.write(
             tx,
             self.account.id,
-            Author(AuthorKind.USER, user.id, user.email),
-            AuditEntry(action, record, detail),
+            audit_log.Author(audit_log.AuthorKind.USER, user.id, user.email),
+            audit_log.AuditEntry(action, record, detail),
             now_ms=asking.now_ms,
         )
 

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, carriers, users
-from heliograph.accounts import AuditEntry, Author, AuthorKind
+from heliograph import carriers, users
+from heliograph.accounts import audit_log
 from heliograph.base import ids
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.base.errors import InvalidRequest, NotFound
@@ -255,12 +255,12 @@ def _moved(to: str, ended_at_ms: int | None) -> sa.Update:
 
 def _audit_accounts(tx: Connection, user_id: str, changes: Difference, *, now_ms: int) -> None:
     """Writes into the audit logs of the accounts whose own rates have changed."""
-    author = Author(AuthorKind.OPERATOR, user_id, accounts.OPERATOR_NAME)
+    author = audit_log.Author(audit_log.AuthorKind.OPERATOR, user_id, audit_log.OPERATOR_NAME)
     counts = Counter(change.rate.account_id for change in changes.effective)
     del counts[GENERAL]
     for account_id, count in counts.items():
-        told = AuditEntry("rate.sheet", None, f"{count} rate{'' if count == 1 else 's'}")
-        accounts.audit(tx, account_id, author, told, now_ms=now_ms)
+        told = audit_log.AuditEntry("rate.sheet", None, f"{count} rate{'' if count == 1 else 's'}")
+        audit_log.write(tx, account_id, author, told, now_ms=now_ms)
 
 
 def _log(tx: Connection, sheet: RateSheet, action: str, after: str, *, now_ms: int) -> None:

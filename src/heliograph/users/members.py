@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
-from heliograph.accounts import AuditEntry, Author, AuthorKind
+from heliograph.accounts import audit_log
 from heliograph.base import ids
 from heliograph.base.errors import NotFound, Unauthorized
 from heliograph.base.short_texts import refused
@@ -154,11 +154,11 @@ def accept(
     user = add(tx, invitation.email, now_ms=now_ms)
     set_role(tx, user.id, invitation.account_id, invitation.role, now_ms=now_ms)
     _withdraw(tx, invitation.account_id, invitations.c.id == invitation.id)
-    accounts.audit(
+    audit_log.write(
         tx,
         invitation.account_id,
-        Author(AuthorKind.USER, user.id, user.email),
-        AuditEntry("member.join", detail=invitation.role.value),
+        audit_log.Author(audit_log.AuthorKind.USER, user.id, user.email),
+        audit_log.AuditEntry("member.join", detail=invitation.role.value),
         now_ms=now_ms,
     )
     if there is not None:

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import AccountClosed, KeyCount
+from heliograph.accounts import AccountClosed, storage_of_keys
 from heliograph.base.errors import NotFound
 from heliograph.base.short_texts import refused
 from heliograph.wallet import alarm
@@ -96,7 +96,7 @@ class Wallet(NamedTuple):
         )
 
 
-def keys_counted(tx: Connection, account_id: str) -> KeyCount:
+def keys_counted(tx: Connection, account_id: str) -> storage_of_keys.KeyCount:
     """Returns the count of the Idempotency-Keys that were stored for an account's sends (raw id).
     Raises NotFound.
     """
@@ -108,7 +108,7 @@ def keys_counted(tx: Connection, account_id: str) -> KeyCount:
     row = tx.execute(query.where(wallets.c.account_id == account_id)).one_or_none()
     if row is None:
         raise NotFound("There is no such account.")
-    return KeyCount(**row._asdict())
+    return storage_of_keys.KeyCount(**row._asdict())
 
 
 _COLUMNS: Final = [wallets.c[name] for name in Wallet._fields]

@@ -3,6 +3,7 @@
 import pytest
 
 from heliograph import accounts, otp, senders, users
+from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.base.paging import PageWanted
@@ -52,7 +53,7 @@ def test_a_range_is_blocked_with_a_reason_and_let_go(
     assert visitor.get(f"{PATH}/unblock", params=there).status_code == 404
     with db.read() as tx:
         logged = users.operator_entries(tx, PageWanted(9, None))
-        told = accounts.audited(tx, amina, PageWanted(9, None))
+        told = audit_log.page(tx, amina, PageWanted(9, None))
     assert [(each.entry.action, each.entry.after, each.entry.reason) for each in logged] == [
         ("otp.unblock", f"{DIGITS}: let through", "verified"),
         ("otp.block", f"{DIGITS}: refused", "pumping, says the carrier"),

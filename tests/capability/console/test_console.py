@@ -3,7 +3,7 @@
 import pytest
 
 from heliograph import accounts, keys, senders, users
-from heliograph.accounts import AuthorKind
+from heliograph.accounts import audit_log, status_history
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
@@ -39,9 +39,9 @@ def test_a_sender_id_is_approved_and_its_account_reads_so(
     with db.read() as tx:
         assert senders.find(tx, sender).status == senders.APPROVED
         assert senders.history(tx, senders.find(tx, sender).id)[0].by == OPERATOR
-        told = accounts.audited(tx, amina, PageWanted(1, None))[0]
+        told = audit_log.page(tx, amina, PageWanted(1, None))[0]
         logged = users.operator_entries(tx, PageWanted(9, None))
-    assert (told.author.kind, told.author.name) == (AuthorKind.OPERATOR, "the operator")
+    assert (told.author.kind, told.author.name) == (audit_log.AuthorKind.OPERATOR, "the operator")
     assert [(each.email, each.entry.action, each.entry.before) for each in logged] == [
         (OPERATOR, "sender.approve", "AMINASHOP: submitted")
     ]
@@ -129,7 +129,7 @@ def test_an_account_is_found_suspended_and_resumed(
         assert visitor.post(path, {"do": do, "reason": "invoice 17"}).status_code == 303
         with db.read() as tx:
             assert accounts.by_id(tx, amina).status == status
-            last = accounts.last_status(tx, amina)
+            last = status_history.last(tx, amina)
             assert last is not None
             assert (last.reason, last.by) == ("invoice 17", OPERATOR)
         is_told = "This account is suspended" in stranger.get(home_of(db, amina)).text

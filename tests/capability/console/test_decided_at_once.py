@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts, alerts, carriers, pricing, users, wallet
+from heliograph.accounts import audit_log
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.base.paging import PageWanted
@@ -238,7 +239,7 @@ def test_of_two_decisions_on_a_sender_id_at_once_one_is_made(
     answers = visitor.post_at_once(path, [reject, other], locked_account(amina))
     assert sorted(answer.status_code for answer in answers) == [303, 303 if is_same else 400]
     with db.read() as tx:
-        told = accounts.audited(tx, amina, PageWanted(9, None))
+        told = audit_log.page(tx, amina, PageWanted(9, None))
     assert len(told) == len(entries(db)) == 1
 
 

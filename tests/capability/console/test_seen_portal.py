@@ -9,6 +9,7 @@ import pytest
 from starlette.routing import Route
 
 from heliograph import accounts, users
+from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.console.seen_pages.seen_portal import FILES, SEEN
@@ -56,7 +57,7 @@ def logged(db: Database, account_id: str) -> tuple[list[Any], list[Any]]:
     """Returns what both logs say of looks at an account, oldest first."""
     with db.read() as tx:
         ours = users.operator_entries(tx, PageWanted(10, None), account_id=account_id)
-        theirs = accounts.audited(tx, account_id, PageWanted(10, None))
+        theirs = audit_log.page(tx, account_id, PageWanted(10, None))
     return (
         [(each.entry.action, each.email, each.entry.reason, each.at_ms) for each in reversed(ours)],
         [

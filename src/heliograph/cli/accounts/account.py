@@ -316,11 +316,12 @@ def notices(run: CommandRun, acc: str, limit: int) -> None:
     disabled.
     """
     from heliograph import accounts
+    from heliograph.accounts.notices import of_account
     from heliograph.base.clock import rfc3339
 
     with run.read() as tx:
         account = accounts.find(tx, acc)
-        found = accounts.notices_of(tx, account.id, limit)
+        found = of_account(tx, account.id, limit)
     records = [
         {
             "account_id": accounts.text_id(account),

@@ -45,11 +45,11 @@ def listed_record(account: "Account", wallet: "Wallet") -> dict[str, Any]:
 
 def full_record(tx: "Connection", account: "Account") -> dict[str, Any]:
     """Returns what is shown of one account: also who changed its status last, when and why."""
-    from heliograph.accounts import last_status
+    from heliograph.accounts import status_history
     from heliograph.base.clock import rfc3339
     from heliograph.wallet import wallet_of
 
-    last = last_status(tx, account.id)
+    last = status_history.last(tx, account.id)
     why = {
         "status_reason": last and last.reason,
         "status_by": last and last.by,

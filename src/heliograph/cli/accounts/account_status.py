@@ -13,14 +13,15 @@ from heliograph.cli.values import by_option, entry_reason_option
 
 def _change_status(run: CommandRun, acc: str, status: str, reason: str | None, by: str) -> None:
     from heliograph import accounts
+    from heliograph.accounts import status_history
     from heliograph.base import clock
 
     with run.write() as tx:
         account = accounts.find(tx, acc)
         change = accounts.suspend if status == "suspended" else accounts.resume
         account = change(tx, account.id)
-        accounts.record_status(
-            tx, account.id, accounts.StatusChange(status, reason, by, clock.now_ms())
+        status_history.record(
+            tx, account.id, status_history.StatusChange(status, reason, by, clock.now_ms())
         )
         record = full_record(tx, account)
     show(run, record)

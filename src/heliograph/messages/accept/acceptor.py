@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import keys_quotas
+from heliograph.accounts import storage_of_keys
 from heliograph.accounts.storage_of_sends import StoragePlace, StorageRoom, count_unpaid
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids, metrics
@@ -313,7 +313,7 @@ def _load_facts(
         accounts.c.transactional,
     )
     account_ids = {account_id for account_id, _ in keys}
-    quotas, senders = keys_quotas(tx, account_ids), approved_senders(tx, account_ids)
+    quotas, senders = storage_of_keys.quotas_of(tx, account_ids), approved_senders(tx, account_ids)
     known = {
         row.id: AccountFacts(
             {},

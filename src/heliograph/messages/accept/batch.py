@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from heliograph.accounts import AccountClosed, KeyCount, key_octets
+from heliograph.accounts import AccountClosed, storage_of_keys
 from heliograph.accounts.storage_of_sends import StoragePlace, StorageRoom
 from heliograph.base import ids, metrics
 from heliograph.base.errors import Conflict, ServiceError
@@ -75,7 +75,7 @@ class SendBatch:
             for wallet in locked
         }
         self._key_counts = {
-            wallet.account_id: KeyCount(
+            wallet.account_id: storage_of_keys.KeyCount(
                 wallet.keys_day, wallet.keys_octets, wallet.sandbox_keys_octets
             )
             for wallet in locked
@@ -107,7 +107,7 @@ class SendBatch:
         if self._locked[request.account_id].closed:
             return AccountClosed()
         if key is not None:
-            octets = key_octets(request.path, request.idempotency_key)
+            octets = storage_of_keys.octets_of(request.path, request.idempotency_key)
             full = self._key_counts[request.key_account_id].refusal(
                 octets, keys_quota, self.now_ms, sandbox=request.sandbox
             )

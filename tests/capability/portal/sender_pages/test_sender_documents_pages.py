@@ -4,7 +4,8 @@ import secrets
 
 import pytest
 
-from heliograph import accounts, senders
+from heliograph import senders
+from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
@@ -49,7 +50,7 @@ def test_a_document_is_attached_saved_and_removed(
     assert visitor.post(f"{path}/{document.text_id}").status_code == 303
     assert "No document is attached." in visitor.get(path).text
     with db.read() as tx:
-        logged = accounts.audited(tx, amina, PageWanted(2, None))
+        logged = audit_log.page(tx, amina, PageWanted(2, None))
     assert [each.entry.action for each in logged] == ["sender.detach", "sender.attach"]
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from heliograph import accounts, keys
-from heliograph.accounts import Account, AuditEntry, Author, AuthorKind
+from heliograph.accounts import Account, audit_log
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
@@ -34,7 +34,7 @@ def account_of(db: Database, account_id: str) -> Account:
 def entries(db: Database, account_id: str) -> list[tuple[str, str, str | None]]:
     """Returns who did what, oldest first."""
     with db.read() as tx:
-        found = accounts.audited(tx, account_id, PageWanted(100, None))
+        found = audit_log.page(tx, account_id, PageWanted(100, None))
     return [
         (stored.author.name, stored.entry.action, stored.entry.detail) for stored in reversed(found)
     ]
@@ -203,16 +203,20 @@ def test_the_audit_log_tells_what_people_and_programs_did_and_comes_as_a_file(
     visitor.post(f"{home}/keys/{keys.text_id(key)}/revoke")
     visitor.get(f"{home}/contacts/new")
     visitor.post(f"{home}/contacts/new", {"phone": "233201234567", "name": "Esi"})
-    program = Author(AuthorKind.KEY, key.id, f"{key.prefix}…")
+    program = audit_log.Author(audit_log.AuthorKind.KEY, key.id, f"{key.prefix}…")
     with db.write() as tx:
-        accounts.audit(
-            tx, amina, program, AuditEntry("contact.remove", "con_1"), now_ms=clock.now_ms()
-        )
-        accounts.audit(
+        audit_log.write(
             tx,
             amina,
             program,
-            AuditEntry("a.newer.action"),
+            audit_log.AuditEntry("contact.remove", "con_1"),
+            now_ms=clock.now_ms(),
+        )
+        audit_log.write(
+            tx,
+            amina,
+            program,
+            audit_log.AuditEntry("a.newer.action"),
             now_ms=clock.now_ms(),
         )
     assert [action for _, action, _ in entries(db, amina)] == [

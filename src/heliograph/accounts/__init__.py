@@ -23,17 +23,19 @@ from heliograph.accounts.account import (
     waiting_to_go_live,
     with_text_id,
 )
-from heliograph.accounts.audit_log import AUDIT_KEPT
-from heliograph.accounts.lifecycle import (
+from heliograph.accounts.account_fields import (
     DAILY_CREDITS_MAX,
     NAME_MAX,
     OTP_UNVERIFIED_MAX,
     account_name,
+    known_country,
+)
+from heliograph.accounts.audit_log import AUDIT_KEPT
+from heliograph.accounts.lifecycle import (
     change,
     close,
     create,
     go_live,
-    known_country,
     rename,
     resume,
     suspend,

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from heliograph.accounts.account import Account
-from heliograph.accounts.lifecycle import (
+from heliograph.accounts.account_fields import (
     DAILY_CREDITS_MAX,
     account_name,
     known_country,

@@ -23,13 +23,6 @@ from heliograph.accounts.account import (
     waiting_to_go_live,
     with_text_id,
 )
-from heliograph.accounts.account_fields import (
-    DAILY_CREDITS_MAX,
-    NAME_MAX,
-    OTP_UNVERIFIED_MAX,
-    account_name,
-    known_country,
-)
 from heliograph.accounts.audit_log import AUDIT_KEPT
 from heliograph.accounts.lifecycle import (
     change,
@@ -47,13 +40,10 @@ KEPT: Final = (*STORAGE_KEPT, *AUDIT_KEPT)
 
 __all__ = [
     "CUSTOMER_PREFIX",
-    "DAILY_CREDITS_MAX",
     "KEPT",
-    "NAME_MAX",
-    "OTP_UNVERIFIED_MAX",
     "Account",
     "AccountClosed",
-    "account_name",
+    "account_fields",
     "audit_log",
     "by_id",
     "by_ids",
@@ -67,7 +57,6 @@ __all__ = [
     "go_live",
     "is_active",
     "kept_open",
-    "known_country",
     "locked",
     "named",
     "notices",

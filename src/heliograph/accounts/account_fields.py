@@ -16,7 +16,7 @@ DAILY_CREDITS_MAX: Final = 10**12
 OTP_UNVERIFIED_MAX: Final = 10**9  # an hour: more than any carrier takes
 
 
-def account_name(field: str, text: str) -> str:
+def read_name(field: str, text: str) -> str:
     """Returns `text` without spaces at its ends, if an account can be named so. Raises
     InvalidRequest about `field`.
     """

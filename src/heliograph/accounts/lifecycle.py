@@ -6,6 +6,7 @@ from typing import Final, TypedDict, Unpack
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts import account_fields
 from heliograph.accounts.account import (
     Account,
     by_id,
@@ -15,7 +16,6 @@ from heliograph.accounts.account import (
 from heliograph.accounts.account_fields import (
     DAILY_CREDITS_MAX,
     OTP_UNVERIFIED_MAX,
-    account_name,
     known_country,
     known_time_zone,
 )
@@ -68,7 +68,7 @@ def create(
     account = Account(
         ids.raw_of_number(ids.new_number(now_ms)),
         parent_id,
-        account_name("name", name),
+        account_fields.read_name("name", name),
         country_code=known_country("country_code", country_code),
         status=ACCOUNT.begun_as(ACTIVE),
         max_tier="standard",
@@ -112,7 +112,7 @@ def rename(tx: Connection, account_id: str, name: str) -> Account:
     """Gives an account another name; its id, keys and records stay as they are. A closed account
     gives its name back so. Raises NotFound, or InvalidRequest for a name that no account can have.
     """
-    return _update(tx, account_id, {"name": account_name("name", name)})
+    return _update(tx, account_id, {"name": account_fields.read_name("name", name)})
 
 
 def suspend(tx: Connection, account_id: str) -> Account:

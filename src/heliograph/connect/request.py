@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any, Final, NamedTuple
 
-from heliograph.accounts import account_name
+from heliograph.accounts import account_fields
 from heliograph.accounts.tables import EXTERNAL_REF_MAX, LABEL_MAX
 from heliograph.base.forms import Form, Rounded, as_text, keeping, shown
 from heliograph.base.short_texts import EMAIL_MAX, one_line
@@ -47,7 +47,9 @@ def read_customer_request(body: dict[str, Any]) -> tuple[CustomerRequest, list[s
     """
     form = Form(body, costly=(FIGURES, TEST, COUNTRY, ONCE))
     full_name = form.value(
-        "full_name", read=keeping(lambda text: account_name("full_name", text)), required=True
+        "full_name",
+        read=keeping(lambda text: account_fields.read_name("full_name", text)),
+        required=True,
     )
     country_code = form.value("country_code", "countryCode", read=read_country, required=True)
     phone = form.value("phone", read=lambda value: read_phone(value, country_code), required=True)

@@ -43,10 +43,11 @@ def _require_unique(
     a name that is unique.
     """
     from heliograph import accounts
+    from heliograph.accounts import account_fields
 
     namesakes = [
         account
-        for account in accounts.named(tx, accounts.account_name("name", name))
+        for account in accounts.named(tx, account_fields.read_name("name", name))
         if account.id != besides
     ]
     if namesakes and not same_name:
@@ -118,13 +119,14 @@ def create(
 ) -> None:
     """Create an account with its wallet."""
     from heliograph import accounts, wallet
+    from heliograph.accounts import account_fields
     from heliograph.base import clock
     from heliograph.wallet import ledger, money
 
     # before a database is made
     name, country = (
-        accounts.account_name("name", name),
-        accounts.known_country("country_code", country),
+        account_fields.read_name("name", name),
+        account_fields.known_country("country_code", country),
     )
     currency = money.currency(currency)
     now_ms = clock.now_ms()

@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import accounts, users, wallet
+from heliograph.accounts import account_fields
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound, RateLimited
 from heliograph.portal import languages
 from heliograph.portal.filled_form import body_of
@@ -121,9 +122,9 @@ def _read(body: dict[str, str]) -> SignUp:
             wrong.extend(FieldError(field, error.message) for error in refused.fields)
             return otherwise
 
-    company = read("company", lambda text: accounts.account_name("company", text), "")
+    company = read("company", lambda text: account_fields.read_name("company", text), "")
     email = read("email", users.read_email, "")
-    country = read("country", lambda code: accounts.known_country("country", code), "")
+    country = read("country", lambda code: account_fields.known_country("country", code), "")
     own = money.currency_of(country)
     if "currency" in body or (country and own is None):
         own = read("currency", money.currency, "")

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from heliograph import accounts, keys
-from heliograph.accounts import Account, audit_log
+from heliograph.accounts import Account, account_fields, audit_log
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
@@ -172,9 +172,9 @@ def test_a_cap_may_have_as_many_digits_as_its_refusal_says(
     visitor: Visitor, db: Database, amina: str, home: str
 ) -> None:
     visitor.get(f"{home}/settings")
-    most = str(accounts.DAILY_CREDITS_MAX)
+    most = str(account_fields.DAILY_CREDITS_MAX)
     assert visitor.post(f"{home}/settings", {**GIVEN, "daily_credits": most}).status_code == 303
-    assert account_of(db, amina).daily_credits == accounts.DAILY_CREDITS_MAX
+    assert account_of(db, amina).daily_credits == account_fields.DAILY_CREDITS_MAX
 
 
 def test_only_owners_with_a_fresh_sign_in_change_settings(

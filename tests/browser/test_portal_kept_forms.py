@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 from heliograph import accounts, users, wallet
 from heliograph.base import clock
 from heliograph.database.database import Database
-from heliograph.users import OperatorRole, passwords
+from heliograph.users import OperatorRole, passwords, two_step
 from heliograph.users.sign_ins import FRESH_MS
 from heliograph.users.tables import user_sessions
 from tests.support.api.server import Server
@@ -80,7 +80,7 @@ def test_a_form_of_the_console_is_filled_in_again_after_a_password_and_a_code_ty
     give_password(amina.db, OPERATOR)
     with amina.db.write() as tx:
         user = users.find(tx, OPERATOR)
-        users.two_step.turn_off(tx, user.id)
+        two_step.turn_off(tx, user.id)
         secret, _ = given_codes(tx, user.id, clock.now_ms() - STEP_MS)
         before = wallet.wallet_of(tx, amina.account_id).figures.sms_credits
         account = accounts.text_id(accounts.by_id(tx, amina.account_id))

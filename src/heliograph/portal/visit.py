@@ -10,7 +10,7 @@ from heliograph.accounts import Account, audit_log
 from heliograph.base.errors import Forbidden, NotFound
 from heliograph.portal import languages
 from heliograph.portal.page_request import PageRequest
-from heliograph.users import Right, Role, operators, sign_ins
+from heliograph.users import Right, Role, operators, sign_ins, two_step
 
 MODES: Final = ("live", "sandbox")
 NO_ACCOUNT: Final = "You are a member of no account. Ask whoever invited you."
@@ -143,7 +143,7 @@ class OwnVisit(NamedTuple):
         is what is missing, it is a WeakSession.
         """
         if operators.has_weak_session(tx, self.session):
-            raise WeakSession(has_app=users.two_step.is_on(tx, self.session.user.id))
+            raise WeakSession(has_app=two_step.is_on(tx, self.session.user.id))
         self.require_fresh(now_ms)
 
 

@@ -5,7 +5,7 @@ import pytest
 from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
-from heliograph.users import operators, sign_ins, tables
+from heliograph.users import operators, sign_ins, tables, two_step
 from tests.support.capability.commands import Run, typed
 from tests.support.factories import open_account
 from tests.support.portal.authenticator import given_codes
@@ -53,11 +53,11 @@ def test_who_has_lost_phone_and_recovery_codes_is_let_in_without(
     with db.write() as tx:
         user = users.find(tx, "ama@example.com")
         given_codes(tx, user.id, clock.now_ms())
-        assert users.two_step.is_on(tx, user.id)
+        assert two_step.is_on(tx, user.id)
     run(*typed("user two-step-off ama@example.com"))
     with db.read() as tx:
-        assert not users.two_step.is_on(tx, user.id)
-        assert users.two_step.recovery_codes_left(tx, user.id) == 0
+        assert not two_step.is_on(tx, user.id)
+        assert two_step.recovery_codes_left(tx, user.id) == 0
 
 
 def test_an_operator_who_has_lost_the_only_passkey_is_let_in_without(

@@ -7,7 +7,7 @@ from heliograph.accounts import audit_log, status_history
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.users import OperatorRole
+from heliograph.users import OperatorRole, two_step
 from heliograph.users.sign_ins import FRESH_MS
 from tests.support.console.looked_up import page_of
 from tests.support.console.operators import (
@@ -187,7 +187,7 @@ def test_whoever_sets_an_app_up_is_in_at_once(visitor: Visitor, db: Database) ->
     assert visitor.post("/portal/you/authenticator", {"do": "begin"}).status_code == 303
     with db.read() as tx:
         user = users.find(tx, OPERATOR)
-        secret = users.two_step.unconfirmed_secret(tx, SECRET_KEY, user.id)
+        secret = two_step.unconfirmed_secret(tx, SECRET_KEY, user.id)
     code = code_of(secret, clock.now_ms())
     visitor.get("/portal/you/authenticator")
     confirmed = visitor.post("/portal/you/authenticator", {"do": "confirm", "code": code})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from heliograph import campaigns, contacts, plugin, webhooks
+from heliograph import campaigns, plugin, webhooks
 from heliograph.audit.audit import audit
 from heliograph.audit.events import verify_events
 from heliograph.base import clock, ids, metrics
@@ -19,6 +19,7 @@ from heliograph.campaigns.advance import Advancer
 from heliograph.campaigns.states import WrongState
 from heliograph.campaigns.tables import campaigns as campaign_table
 from heliograph.carriers import ReceiptState
+from heliograph.contacts import stored_import
 from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.database.pruning import ROWS_AT_ONCE
 from heliograph.jobs import pruning, retention
@@ -180,7 +181,7 @@ async def test_events_and_logs_are_kept_no_longer_than_texts(house: House) -> No
     texts_ms = 7 * DAY_MS
     kept_by = pruning.tables(texts_ms)
     assert {kept.table for kept in kept_by if kept.ms == texts_ms and not kept.is_counts} == {
-        kept.table for kept in (*webhooks.KEPT, *plugin.KEPT, *contacts.stored_import.KEPT)
+        kept.table for kept in (*webhooks.KEPT, *plugin.KEPT, *stored_import.KEPT)
     }
     endpoint(house.db, house.amina, age_ms=DAY_MS)
     await delivered(house)

@@ -157,11 +157,11 @@ def two_step_off(run: CommandRun, user: str, without_passkeys: bool) -> None:
     It is for somebody who has lost the phone and the recovery codes, and with --passkeys, for an
     operator who has lost the device of a passkey. Make sure who asks for it."""
     from heliograph import users
-    from heliograph.users import passkeys
+    from heliograph.users import passkeys, two_step
 
     with run.write() as tx:
         found = users.find(tx, user)
-        users.two_step.turn_off(tx, found.id)
+        two_step.turn_off(tx, found.id)
         if without_passkeys:
             passkeys.remove_all(tx, found.id)
         record = _record(tx, found)

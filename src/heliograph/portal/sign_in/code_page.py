@@ -5,11 +5,10 @@ Whoever is asked for it is not signed in: only this form knows the sign-in that 
 
 from starlette.responses import RedirectResponse, Response
 
-from heliograph import users
 from heliograph.portal.page_request import PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.sign_in.finish_sign_in import finish_sign_in
-from heliograph.users import password_tries, sign_ins
+from heliograph.users import password_tries, sign_ins, two_step
 from heliograph.users.password_tries import Guesser, TooManyCodes
 
 
@@ -65,7 +64,7 @@ def _finish(asking: PageRequest, code: str) -> tuple[str, str]:
     with asking.db.write() as tx:
         user = sign_ins.user_waiting_for_code(tx, asking.waiting, now_ms=now_ms)
         guesser = Guesser(user.email, asking.address, asking.browser)
-        if not users.two_step.is_recovery_code(code):
+        if not two_step.is_recovery_code(code):
             password_tries.count_code(tx, guesser, now_ms=now_ms)
     with asking.db.write() as tx:
         session = sign_ins.finish(

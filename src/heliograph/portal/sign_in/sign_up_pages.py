@@ -22,7 +22,7 @@ from heliograph.portal.sign_in.finish_sign_in import continue_sign_in
 from heliograph.portal.visit import home_of
 from heliograph.requests import Answer
 from heliograph.text import country_codes
-from heliograph.users import Role, password_tries, sign_ins
+from heliograph.users import Role, password_tries, sign_ins, sign_ups
 from heliograph.users.password_tries import Guesser
 from heliograph.users.sign_ups import SignUp
 from heliograph.wallet import money
@@ -67,7 +67,7 @@ def _mailed(tx: Connection, asking: PageRequest, wanted: SignUp) -> Answer:
     """Has the link mailed. Raises RateLimited."""
     guesser = Guesser(wanted.email, asking.address, asking.browser)
     password_tries.count_sign_up(tx, guesser, now_ms=asking.now_ms)
-    users.sign_ups.ask(tx, wanted, now_ms=asking.now_ms, language=languages.language())
+    sign_ups.ask(tx, wanted, now_ms=asking.now_ms, language=languages.language())
     return Answer({})
 
 
@@ -78,7 +78,7 @@ def confirm(asking: PageRequest) -> Response:
     _require_open(asking)
     try:
         with asking.db.read() as tx:
-            wanted = users.sign_ups.with_link(tx, asking.path["link"], now_ms=asking.now_ms)
+            wanted = sign_ups.with_link(tx, asking.path["link"], now_ms=asking.now_ms)
     except sign_ins.NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
     return page("sign_up_confirm.html", asking, link=asking.path["link"], wanted=wanted)
@@ -91,7 +91,7 @@ def make(asking: PageRequest) -> Response:
     _require_open(asking)
     try:
         with asking.db.write() as tx:
-            wanted = users.sign_ups.use(tx, asking.path["link"], now_ms=asking.now_ms)
+            wanted = sign_ups.use(tx, asking.path["link"], now_ms=asking.now_ms)
             begun, home = _made(tx, asking, wanted)
     except sign_ins.NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)

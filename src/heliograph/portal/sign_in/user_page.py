@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import users
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.page_request import BROWSER_COOKIE, PageRequest
@@ -13,7 +12,7 @@ from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.sign_in.browser_names import browser_named
 from heliograph.portal.sign_in.finish_sign_in import BROWSER_KEPT_S
 from heliograph.portal.visit import OwnVisit, own_visit_of
-from heliograph.users import operators, password_tries, passwords, sign_ins
+from heliograph.users import operators, passkeys, password_tries, passwords, sign_ins, two_step
 
 PATH = "/portal/you"
 
@@ -33,11 +32,11 @@ def shown(
             for session in sign_ins.sessions_of(tx, visit.session.user, now_ms=asking.now_ms)
         ],
         has_password=passwords.find(tx, visit.session.user.email) is not None,
-        passkeys=users.passkeys.of_user(tx, visit.session.user.id),
-        text_id=users.passkeys.text_id,
+        passkeys=passkeys.of_user(tx, visit.session.user.id),
+        text_id=passkeys.text_id,
         has_passkeys=asking.service.passkey_site is not None,
-        asks_code=users.two_step.is_on(tx, visit.session.user.id),
-        recovery_codes_left=users.two_step.recovery_codes_left(tx, visit.session.user.id),
+        asks_code=two_step.is_on(tx, visit.session.user.id),
+        recovery_codes_left=two_step.recovery_codes_left(tx, visit.session.user.id),
         errors={error.field: error.message for error in errors},
     )
 

@@ -8,7 +8,7 @@ import pytest
 from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
-from heliograph.users import sign_ins, two_step
+from heliograph.users import passkeys, sign_ins, two_step
 from tests.support.factories import SECRET_KEY
 from tests.support.portal.authenticator import code_of
 from tests.support.portal.security_key import SecurityKey
@@ -38,14 +38,14 @@ def make_passkey(visitor: Visitor) -> None:
 
 def remove_passkey(visitor: Visitor) -> None:
     with visitor.db.read() as tx:
-        [passkey] = users.passkeys.of_user(tx, users.find(tx, EMAIL).id)
-    send(visitor, PASSKEYS, do="remove", passkey=users.passkeys.text_id(passkey))
+        [passkey] = passkeys.of_user(tx, users.find(tx, EMAIL).id)
+    send(visitor, PASSKEYS, do="remove", passkey=passkeys.text_id(passkey))
 
 
 def rename_passkey(visitor: Visitor) -> None:
     with visitor.db.read() as tx:
-        [passkey] = users.passkeys.of_user(tx, users.find(tx, EMAIL).id)
-    send(visitor, PASSKEYS, do="rename", passkey=users.passkeys.text_id(passkey), name="Tall")
+        [passkey] = passkeys.of_user(tx, users.find(tx, EMAIL).id)
+    send(visitor, PASSKEYS, do="rename", passkey=passkeys.text_id(passkey), name="Tall")
 
 
 def nothing(visitor: Visitor) -> None:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, inbound, keys, senders, wallet
+from heliograph import accounts, inbound, keys, wallet
 from heliograph.accounts import Account, states, status_history, text_id
 from heliograph.accounts.tables import accounts as accounts_table
 from heliograph.base import ids
@@ -25,6 +25,7 @@ from heliograph.database import config
 from heliograph.inbound.keywords import give_back_keywords
 from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import inflight, messages, queue, sends
+from heliograph.senders import documents
 from heliograph.wallet import money
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.tables import webhook_endpoints, webhook_queue
@@ -69,7 +70,7 @@ def close(tx: Connection, account_id: str, reason: str | None, by: str, *, now_m
     wallet.close(tx, account.id)
     closed = accounts.close(tx, account.id, now_ms=now_ms)
     keys.revoke_all(tx, account.id, now_ms=now_ms)
-    senders.remove_documents(tx, account.id)
+    documents.remove_all(tx, account.id)
     endpoints.disable_all(tx, account.id, now_ms=now_ms)
     inbound.give_back_numbers(tx, account.id, now_ms=now_ms)
     give_back_keywords(tx, account.id, now_ms=now_ms)

@@ -7,6 +7,7 @@ from heliograph.accounts import audit_log, status_history
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
+from heliograph.senders import states
 from heliograph.users import OperatorRole, two_step
 from heliograph.users.sign_ins import FRESH_MS
 from tests.support.console.looked_up import page_of
@@ -37,7 +38,7 @@ def test_a_sender_id_is_approved_and_its_account_reads_so(
     assert visitor.post(path, {"do": "approve"}).status_code == 303
     assert "No sender ID waits" in visitor.get("/console/approvals").text
     with db.read() as tx:
-        assert senders.find(tx, sender).status == senders.APPROVED
+        assert senders.find(tx, sender).status == states.APPROVED
         assert senders.history(tx, senders.find(tx, sender).id)[0].by == OPERATOR
         told = audit_log.page(tx, amina, PageWanted(1, None))[0]
         logged = users.operator_entries(tx, PageWanted(9, None))

@@ -17,6 +17,7 @@ from heliograph.database.database import Database
 from heliograph.inbound.tables import inbound
 from heliograph.messages.tables import messages
 from heliograph.portal.portal import Portal
+from heliograph.senders import documents
 from heliograph.users.tables import mails
 from heliograph.wallet import ledger, prices
 from tests.support.api.inbound_texts import store_inbound
@@ -114,7 +115,7 @@ def all_there(db: Database, amina: str, there: There) -> There:
         waiting = senders.register(tx, amina, "SHOP", sandbox=False, now_ms=clock.now_ms())
         sender = senders.text_id(waiting)
         store_inbound(tx, amina, "hi", sender=there.phone, sandbox=True)
-        paper = senders.attach(
+        paper = documents.attach(
             tx, amina, sender, "a.pdf", b"%PDF-1.4\n%%EOF\n", now_ms=clock.now_ms()
         )
     return there._replace(sender=sender, document=paper.text_id)

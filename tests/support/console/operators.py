@@ -5,6 +5,7 @@ from heliograph.base import clock
 from heliograph.carriers import GENERAL, Rate
 from heliograph.database.database import Database
 from heliograph.pricing import sheets
+from heliograph.senders import documents
 from heliograph.senders.documents import SenderDocument
 from heliograph.users import OperatorRole, operators, sign_ins
 from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
@@ -75,7 +76,7 @@ def attached(
 ) -> SenderDocument:
     """Stores a document of a sender ID that waits."""
     with db.write() as tx:
-        return senders.attach(tx, account_id, sender, name, content, now_ms=clock.now_ms())
+        return documents.attach(tx, account_id, sender, name, content, now_ms=clock.now_ms())
 
 
 def account_in_sandbox(db: Database, name: str = "zola") -> str:

@@ -15,6 +15,7 @@ from heliograph.base.csv.reader import text_of
 from heliograph.base.errors import FieldError, InvalidRequest, Unavailable
 from heliograph.base.json import decode_object
 from heliograph.base.short_texts import refused
+from heliograph.campaigns import previews
 from heliograph.portal.campaign_pages.campaign_new import lines_of
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.once import forget_once, run_form_once
@@ -88,7 +89,7 @@ def store(asking: PageRequest) -> Response:
         with asking.db.read() as tx:
             return ask(tx, asking, visit, errors)
     with asking.db.read() as tx:
-        samples = campaigns.samples(tx, listed.campaign)
+        samples = previews.samples(tx, listed.campaign)
     return page(
         "campaign_listed.html",
         asking,

@@ -8,7 +8,7 @@ from bench.databases import Place
 from bench.traffic import SENDER
 from heliograph import accounts, keys, senders, wallet
 from heliograph.base import clock
-from heliograph.carriers import add_carrier, set_carrier, set_route
+from heliograph.carriers import add_carrier, routing, set_carrier
 from heliograph.database import migrate
 from heliograph.database.database import Database
 from heliograph.wallet import ledger
@@ -32,7 +32,7 @@ def fill(place: Place, *, count: int, window: int, port: int, secret_key: str) -
             keys.set_tier(tx, TIER, REQUESTS_PER_MINUTE)
             settings = {"host": "127.0.0.1", "port": port, "system_id": "bench", "window": window}
             add_carrier(tx, CARRIER, settings, "secret", secret_key=secret_key, now_ms=now_ms)
-            set_route(tx, "", [CARRIER])
+            routing.set_route(tx, "", [CARRIER])
             made = []
             for number in range(count):
                 account = accounts.create(

@@ -18,6 +18,7 @@ from heliograph import accounts, carriers, keys, senders, wallet
 from heliograph.accounts.tables import accounts as accounts_table
 from heliograph.base import clock, ids
 from heliograph.base.json import encode
+from heliograph.carriers import routing
 from heliograph.database.commits import CommitProbe
 from heliograph.database.database import Database
 from heliograph.messages.accept.request import SendRequest, read_send
@@ -96,13 +97,13 @@ def open_carrier(
             now_ms=clock.now_ms(),
         )
         if prefix is not None:
-            carriers.set_route(tx, prefix, [name])
+            routing.set_route(tx, prefix, [name])
     return made.id
 
 
 def open_route(db: Database, *carrier_names: str, prefix: str = "") -> None:
     with db.write() as tx:
-        carriers.set_route(tx, prefix, carrier_names or ["simulator"])
+        routing.set_route(tx, prefix, carrier_names or ["simulator"])
 
 
 def issue_key(db: Database, account_id: str, *, sandbox: bool = False) -> str:

@@ -27,7 +27,7 @@ from heliograph.base import clock
 from heliograph.base.addresses import TERMINAL
 from heliograph.base.errors import InsufficientCredits
 from heliograph.base.settings import Settings
-from heliograph.carriers import SIMULATOR, SIMULATOR_ID, all_routes, set_route, text_of_phone
+from heliograph.carriers import SIMULATOR, SIMULATOR_ID, routing, text_of_phone
 from heliograph.database.database import Database
 from heliograph.inbound import receive
 from heliograph.processes import serve
@@ -144,8 +144,8 @@ def prepare(db: Database, now_ms: int) -> Ready:
                 keys.revoke(tx, key.id, now_ms=now_ms)
         if NUMBER not in {each.digits for each in inbound.all_numbers(tx)}:
             inbound.add_number(tx, NUMBER, SIMULATOR, account.id, now_ms=now_ms)
-        if not all_routes(tx):
-            set_route(tx, "", [SIMULATOR])
+        if not routing.all_routes(tx):
+            routing.set_route(tx, "", [SIMULATOR])
         live, sandbox = (
             keys.issue(
                 tx,

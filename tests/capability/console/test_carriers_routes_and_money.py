@@ -8,7 +8,7 @@ from heliograph import carriers, users, wallet
 from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
-from heliograph.carriers import connection_settings
+from heliograph.carriers import connection_settings, current_rates
 from heliograph.carriers.tables import carriers as carriers_table
 from heliograph.database.database import Database
 from heliograph.monitoring import MeasuredQueue, Sampler
@@ -137,8 +137,8 @@ def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(
     route = {"do": "set route", "prefix": "2332", "carrier": "simulator", "reason": "trial"}
     assert visitor.post("/console/routes", route).status_code == 303
     with db.write() as tx:
-        carriers.set_rate(tx, "GH", 2)
-        carriers.set_rate(tx, "233", 3, account_id=amina)
+        current_rates.store(tx, "GH", 2)
+        current_rates.store(tx, "233", 3, account_id=amina)
     general = visitor.get("/console/routes?to=233201234567").text
     assert "would go to simulator, and cost 2 credits a segment" in general
     assert "The route of prefix 2332 decides" in general

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from heliograph import accounts, carriers, wallet
+from heliograph import accounts, wallet
 from heliograph.base import clock, ids
 from heliograph.base.errors import Unavailable
-from heliograph.carriers import Outcome, ReceiptState
+from heliograph.carriers import Outcome, ReceiptState, current_rates
 from heliograph.messages.read import as_record, message_of
 from heliograph.messages.sweeps import fail_expired
 from heliograph.messages.tables import messages
@@ -186,14 +186,14 @@ async def test_low_credits_are_told_once_until_there_are_enough_again(house: Hou
 @awaited
 async def test_a_send_that_costs_nothing_fires_no_alarm(house: House) -> None:
     with house.db.write() as tx:
-        carriers.set_rate(tx, "233", 0)
+        current_rates.store(tx, "233", 0)
         wallet.set_low_balance(tx, house.amina, wallet.Thresholds(5_000, None))
     endpoint(house.db, house.amina, kinds=["wallet.low_balance"])
     await house.cache.refresh()
     await house.send()
     assert events(house.db) == []
     with house.db.write() as tx:
-        carriers.set_rate(tx, "233", 1)
+        current_rates.store(tx, "233", 1)
     await house.cache.refresh()
     await house.send()
     assert [event["data"]["sms_credits"] for event in events(house.db)] == [999]

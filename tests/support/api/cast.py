@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, carriers, connect, keys, senders, wallet
+from heliograph import accounts, connect, keys, senders, wallet
 from heliograph.base import clock
+from heliograph.carriers import routing
 from heliograph.database.database import Database
 from heliograph.wallet import ledger
 
@@ -82,7 +83,7 @@ def make_cast(db: Database) -> Cast:
     """
     with db.write() as tx:  # one transaction, for every test waits for its fsync
         keys.set_tier(tx, *TIER)
-        carriers.set_route(tx, "", ["simulator"])
+        routing.set_route(tx, "", ["simulator"])
         amina = _account(tx, "amina", credits=1_000, money="50.00")
         approve_sender(tx, amina.id, "AMINA")
         bilal = _customer(tx, "bilal", amina, credits=100, money="5.00")

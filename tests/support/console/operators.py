@@ -2,7 +2,7 @@
 
 from heliograph import accounts, senders, users, wallet
 from heliograph.base import clock
-from heliograph.carriers import GENERAL, Rate
+from heliograph.carriers import GENERAL, current_rates
 from heliograph.database.database import Database
 from heliograph.pricing import sheets
 from heliograph.senders import documents
@@ -89,7 +89,7 @@ def account_in_sandbox(db: Database, name: str = "zola") -> str:
 
 def uploaded_sheet(db: Database) -> str:
     """Stores a rate sheet, and returns its id in text form."""
-    now_ms, rates = clock.now_ms(), [Rate(GENERAL, "GH", 2)]
+    now_ms, rates = clock.now_ms(), [current_rates.Rate(GENERAL, "GH", 2)]
     with db.write() as tx:
         made = sheets.upload(tx, "May", rates, None, is_whole=False, now_ms=now_ms)
     return made.text_id

@@ -17,7 +17,7 @@ from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids, metrics
 from heliograph.base.errors import ServiceError
 from heliograph.base.own_threads import OwnThreads
-from heliograph.carriers import GENERAL, Rates, Routes, down_carriers, load_rates_of, load_routes
+from heliograph.carriers import GENERAL, current_rates, down_carriers, routing
 from heliograph.database.batching import BATCHES_AT_ONCE, Batcher
 from heliograph.database.cache import CachedKind, ConfigCache
 from heliograph.database.database import Database
@@ -343,8 +343,12 @@ def load_tariff(tx: Connection, account_id: str | None = None) -> Tariff:
     """Loads routes and rates as they are now: all rates, or those that hold for an account (raw
     id).
     """
-    rates = load_rates_of(tx, None if account_id is None else {GENERAL, account_id})
-    return Tariff(Routes(load_routes(tx)), Rates(rates), down_carriers(tx, clock.now_ms()))
+    rates = current_rates.load_of(tx, None if account_id is None else {GENERAL, account_id})
+    return Tariff(
+        routing.Routes(routing.load_routes(tx)),
+        current_rates.Rates(rates),
+        down_carriers(tx, clock.now_ms()),
+    )
 
 
 FACTS: Final = CachedKind("account", _load_facts)  # by raw id and mode

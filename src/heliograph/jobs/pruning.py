@@ -10,11 +10,12 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from heliograph import accounts, alerts, contacts, otp, plugin, pricing, requests, users, webhooks
+from heliograph import accounts, alerts, otp, plugin, pricing, requests, users, webhooks
 from heliograph.base import clock, metrics
 from heliograph.base.log import Log
 from heliograph.base.paging import first_id_of
 from heliograph.base.periodic import repeat
+from heliograph.contacts import stored_import
 from heliograph.database.database import Database
 from heliograph.database.pruning import PAUSE_S, ROWS_AT_ONCE, PruningRule, prune
 from heliograph.inbound.tables import REPLIES_KEPT
@@ -37,7 +38,7 @@ KEPT: Final = (
     *otp.KEPT,
     *plugin.KEPT,
     *accounts.KEPT,
-    *contacts.KEPT,
+    *stored_import.KEPT,
     *users.KEPT,
     *alerts.KEPT,
     *pricing.KEPT,

@@ -18,7 +18,7 @@ from heliograph.carriers import SIMULATOR, SIMULATOR_ID, HandsetText, routing, t
 from heliograph.inbound import conversations, receive
 from heliograph.messages import read
 from heliograph.messages.accept import Replier, read_send
-from heliograph.otp import SANDBOX_CODE
+from heliograph.otp.code import SANDBOX_CODE
 from heliograph.portal import send
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.languages import marked

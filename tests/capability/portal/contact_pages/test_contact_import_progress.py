@@ -12,8 +12,8 @@ from heliograph import accounts
 from heliograph.accounts import quotas
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
-from heliograph.contacts import KEPT, ContactOwner, stored_import
-from heliograph.contacts.stored_import import FileToImport
+from heliograph.contacts import ContactOwner, stored_import
+from heliograph.contacts.stored_import import KEPT, FileToImport
 from heliograph.contacts.tables import contact_imports
 from heliograph.database.database import Database
 from heliograph.jobs.contact_imports import Imports

@@ -4,7 +4,7 @@ from typing import Final
 
 from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.carriers import GENERAL
-from heliograph.wallet import SALES_ID
+from heliograph.wallet import ledger
 
 CARRIERS: Final = 50
 QUEUED: Final = 200_000
@@ -93,7 +93,7 @@ SENT: Final = {
         {
             "id": _ID.format(ms=_SENT_MS, place="n"),
             "account_id": _SENDER,
-            "counterpart_id": f"CAST('{SALES_ID}' AS uuid)",
+            "counterpart_id": f"CAST('{ledger.SALES_ID}' AS uuid)",
             "type": "'sms_charge'",
             "currency": "'GHS'",
             "credits": f"-{OF_SEND}",

@@ -34,7 +34,7 @@ from heliograph.portal.page_request import Service
 from heliograph.portal.pages import PAGES
 from heliograph.portal.portal import Portal
 from heliograph.processes.exclusive import tune_collector
-from heliograph.wallet import SALES_ID
+from heliograph.wallet import ledger
 from tests.support.api.service import Loop
 from tests.support.factories import SECRET_KEY, open_account
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
@@ -153,7 +153,7 @@ def _fill(db: Database, plain: sa.Engine, account: str, messages: int, contacts:
     begun_ms = now_ms - DAYS * DAY_MS
     given = {
         "account": account,
-        "counterpart": SALES_ID,
+        "counterpart": ledger.SALES_ID,
         "begun": begun_ms,
         "sends": sends,
         "step": DAYS * DAY_MS // max(sends, 1),

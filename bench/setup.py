@@ -8,9 +8,10 @@ from bench.databases import Place
 from bench.traffic import SENDER
 from heliograph import accounts, keys, senders, wallet
 from heliograph.base import clock
-from heliograph.carriers import add_carrier, set_carrier, set_route
+from heliograph.carriers import add_carrier, routing, set_carrier
 from heliograph.database import migrate
 from heliograph.database.database import Database
+from heliograph.wallet import ledger
 
 CARRIER = "bench"
 TIER = "bench"
@@ -31,7 +32,7 @@ def fill(place: Place, *, count: int, window: int, port: int, secret_key: str) -
             keys.set_tier(tx, TIER, REQUESTS_PER_MINUTE)
             settings = {"host": "127.0.0.1", "port": port, "system_id": "bench", "window": window}
             add_carrier(tx, CARRIER, settings, "secret", secret_key=secret_key, now_ms=now_ms)
-            set_route(tx, "", [CARRIER])
+            routing.set_route(tx, "", [CARRIER])
             made = []
             for number in range(count):
                 account = accounts.create(
@@ -39,7 +40,7 @@ def fill(place: Place, *, count: int, window: int, port: int, secret_key: str) -
                 )
                 accounts.change(tx, account.id, otp_unverified=CREDITS)
                 wallet.open_wallet(tx, account.id, "GHS")
-                wallet.grant(tx, account.id, CREDITS, "bench", now_ms=now_ms)
+                ledger.grant(tx, account.id, CREDITS, "bench", now_ms=now_ms)
                 sender = senders.register(tx, account.id, SENDER, sandbox=False, now_ms=now_ms)
                 senders.approve(tx, sender.id, now_ms=now_ms)
                 issued = keys.issue(

@@ -38,6 +38,9 @@ SQL_TEXT = re.compile(
     r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH|FROM|WHERE|JOIN|SET|VALUES|RETURNING|ORDER BY"
     r"|ON CONFLICT)\s"
 )
+# a page that a reader takes in at once; beyond it a module, which says whose its names are, is
+# handed out in place of names
+NAMES_MAX = 40
 FOLDERS_OF_USERS = ("bench", "tools")  # beside the package's own rooms; tests do not count
 
 
@@ -64,6 +67,39 @@ def test_front_doors_hand_out_only_what_somebody_outside_uses() -> None:
         if (package, name) not in used
     ]
     assert not unused, "handed out, and used by nobody outside:\n" + "\n".join(sorted(unused))
+
+
+def test_a_front_door_hands_out_no_module_beside_names_of_it() -> None:
+    """Whoever reads a call finds one way to write it: `money.to_text` and not also `to_text`."""
+    both = [
+        f"{package}: {name} of {module}"
+        for package, names in handed_out().items()
+        for name in names
+        for module in [_module_of(package, name)]
+        if module in names - names_of(package)
+    ]
+    assert not both, "handed out, and so is its module:\n" + "\n".join(sorted(both))
+
+
+def test_a_front_door_lists_few_names() -> None:
+    long = {
+        package: len(names) for package, names in handed_out().items() if len(names) > NAMES_MAX
+    }
+    assert not long, f"more than {NAMES_MAX} names; hand out a module in place of its names: {long}"
+
+
+def test_a_module_is_imported_by_its_name_where_it_is_used() -> None:
+    """A front door does not load the modules that it lists. `users.two_step` works only where
+    somebody else has loaded it already.
+    """
+    unloaded = [
+        f"{source.path}: {package}.{name}"
+        for source in (*_users(), *sources(ROOT / "tests"))
+        for package, name in _attributes_of_modules(source)
+        if name in handed_out().get(package, frozenset()) - names_of(package)
+        and is_module(f"{package}.{name}")
+    ]
+    assert not unloaded, "used, and not imported:\n" + "\n".join(sorted(unloaded))
 
 
 def test_no_front_door_hands_out_sql() -> None:
@@ -154,6 +190,11 @@ def _uses(source: Source) -> set[tuple[str, str]]:
             given = [each.value for each in node.args if isinstance(each, ast.Constant)]
             names = [each for each in given if isinstance(each, str)]
             found |= set(pairwise(names))
+    return found | _attributes_of_modules(source)
+
+
+def _attributes_of_modules(source: Source) -> set[tuple[str, str]]:
+    """Returns what the file takes of modules that it imports, as pairs of module and name."""
     modules = {
         alias.asname or alias.name: f"{node.module}.{alias.name}"
         for node in nodes_of(source.tree)
@@ -161,13 +202,22 @@ def _uses(source: Source) -> set[tuple[str, str]]:
         for alias in node.names
         if is_module(f"{node.module}.{alias.name}")
     }
-    return found | {
+    return {
         (modules[node.value.id], node.attr)
         for node in nodes_of(source.tree)
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id in modules
     }
+
+
+def _module_of(package: str, name: str) -> str:
+    """Returns the module of the package, as the package calls it, that a name comes from; an empty
+    text if it comes from elsewhere.
+    """
+    home = _home_of(package, name)
+    inside = home.removeprefix(f"{package}.")
+    return "" if inside == home else inside.split(".")[0]
 
 
 def _home_of(package: str, name: str) -> str:

@@ -81,7 +81,7 @@ COMPARE_OTHER_HASHES: Final = {
     "users/operators.py": "secrets of sessions",
     "users/password_tries.py": "secrets of browsers",
     "users/portal_views.py": "sessions that look at a portal",
-    "users/sign_in.py": "links, and secrets of sessions",
+    "users/sign_ins.py": "links, and secrets of sessions",
     "users/sign_ups.py": "links of sign-ups",
     "users/two_step.py": "recovery codes",
 }
@@ -95,7 +95,7 @@ def test_ledger_entries_are_inserted_by_one_file() -> None:
 
 def test_low_balance_alarms_are_judged_by_one_function() -> None:
     judged = [
-        f"{source.path}:{node.lineno} {ast.unparse(node)}: ask wallet.judge_alarm"
+        f"{source.path}:{node.lineno} {ast.unparse(node)}: ask alarm.judge"
         for source in sources(PACKAGE)
         for node in nodes_of(source.tree)
         if isinstance(node, ast.Compare | ast.BoolOp)

@@ -40,8 +40,8 @@ from tests.support.stored_states import INSERTED, TABLES, Kept, governed
 NO_STATE_OF_A_TABLE: Final = {  # columns that are called like states, and why they have no table
     "account_history.status": "what was decided, never changed",
     "sender_history.status": "what was decided, never changed",
-    "carriers.state": "what was seen last: any state may follow any other (carriers/state.py)",
-    "links.state": "what was seen last: any state may follow any other (carriers/state.py)",
+    "carriers.state": "what was seen last: any may follow any (carriers/carrier_states.py)",
+    "links.state": "what was seen last: any may follow any (carriers/carrier_states.py)",
     "site_logs.status": "a shop's own word",
     "webhook_attempts.status": "of HTTP",
     "webhook_deliveries.status": "of HTTP",

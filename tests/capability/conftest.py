@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.database.database import Database
-from heliograph.users import password
+from heliograph.users import passwords
 from tests.support.capability.commands import Run, runner
 from tests.support.capability.decided import Decided, decide
 from tests.support.capability.lived import Lived, live
@@ -51,12 +51,12 @@ def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Lets a hash of a password take as little memory and time as argon2 can: for tests of what
     comes of a password that is right or wrong. The hash itself is tested as it is.
     """
-    monkeypatch.setattr(password, "MEMORY_KIB", 8)
-    monkeypatch.setattr(password, "PASSES", 1)
-    for made_once in (password._hasher, password._hash_of_nobody):
+    monkeypatch.setattr(passwords, "MEMORY_KIB", 8)
+    monkeypatch.setattr(passwords, "PASSES", 1)
+    for made_once in (passwords._hasher, passwords._hash_of_nobody):
         made_once.cache_clear()
     yield
-    for made_once in (password._hasher, password._hash_of_nobody):
+    for made_once in (passwords._hasher, passwords._hash_of_nobody):
         made_once.cache_clear()
 
 

@@ -14,7 +14,7 @@ from heliograph.database.database import Database
 from heliograph.database.leases import workers
 from heliograph.portal.page_request import SESSION_COOKIE
 from heliograph.users import OperatorRole
-from heliograph.users.sign_in import begin_session
+from heliograph.users.sign_ins import begin_session
 from heliograph.users.tables import passkeys
 from tests.support import plain_http
 from tests.support.console.operators import OPERATOR, made_operator

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.base.errors import ServiceError
-from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Rates, Route, Routes
+from heliograph.carriers import GENERAL, SIMULATOR_ID, current_rates, routing
 from heliograph.messages.accept.answer import Send, exceptions_of, send_answer
 from heliograph.messages.accept.judge import Accepted, AccountFacts, WalletState, judge
 from heliograph.messages.accept.request import SendRequest
@@ -30,17 +30,17 @@ NUMBERS = [
 ROUTES = st.lists(
     st.sampled_from(
         [
-            Route("233", (2, 3)),
-            Route("2332", (3, 4), (70, 30)),
-            Route("", (4, 2, 3), (1, 1)),
-            Route("254", ()),
+            routing.Route("233", (2, 3)),
+            routing.Route("2332", (3, 4), (70, 30)),
+            routing.Route("", (4, 2, 3), (1, 1)),
+            routing.Route("254", ()),
         ]
     ),
     unique=True,
 )
 RATES = st.lists(
     st.builds(
-        Rate,
+        current_rates.Rate,
         st.sampled_from([GENERAL, ACCOUNT]),
         st.sampled_from(["default", "233", "NG", "US"]),
         st.none() | st.integers(0, 5),
@@ -70,8 +70,8 @@ def judged(
         draw(st.none() | st.integers(0, 60)),
     )
     tariff = Tariff(
-        Routes(draw(ROUTES)),
-        Rates(draw(RATES)),
+        routing.Routes(draw(ROUTES)),
+        current_rates.Rates(draw(RATES)),
         draw(st.sampled_from([frozenset(), frozenset({2}), frozenset({2, 3})])),
     )
     credits = draw(st.integers(0, 100))

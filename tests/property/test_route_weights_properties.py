@@ -6,23 +6,27 @@ from math import sqrt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.carriers import GENERAL, Rate, Rates, Route, Routes
+from heliograph.carriers import GENERAL, current_rates, routing
 from heliograph.messages.accept.pricing import STRETCH, Priced, price
 from heliograph.messages.accept.tariff import DestinationPlan, Run, Tariff
 from heliograph.text import Phone
 
 ACCOUNT = "a" * 32
 PREFIXES = ("", "233", "23320", "254")
-RATES = [Rate(GENERAL, "233", 3), Rate(GENERAL, "23320", 2), Rate(GENERAL, "NG", None)]
+RATES = [
+    current_rates.Rate(GENERAL, "233", 3),
+    current_rates.Rate(GENERAL, "23320", 2),
+    current_rates.Rate(GENERAL, "NG", None),
+]
 DEVIATIONS = 5  # of the binomial distribution: one case in a million is outside
 NUMBERS = 4_000
 
 
 @st.composite
-def routes(draw: st.DrawFn, prefix: str) -> Route:
+def routes(draw: st.DrawFn, prefix: str) -> routing.Route:
     carrier_ids = tuple(draw(st.lists(st.integers(1, 6), min_size=1, max_size=6, unique=True)))
     weights = draw(st.lists(st.integers(1, 100), max_size=len(carrier_ids)))
-    return Route(prefix, carrier_ids, tuple(weights))
+    return routing.Route(prefix, carrier_ids, tuple(weights))
 
 
 @st.composite
@@ -43,12 +47,12 @@ def phones(draw: st.DrawFn) -> list[Phone]:
     return [Phone(str(number), country[str(number)[:3]]) for number in numbers]
 
 
-def priced(listed: list[Route], down: frozenset[int], to: list[Phone]) -> Priced:
-    tariff = Tariff(Routes(listed), Rates(RATES), down)
+def priced(listed: list[routing.Route], down: frozenset[int], to: list[Phone]) -> Priced:
+    tariff = Tariff(routing.Routes(listed), current_rates.Rates(RATES), down)
     return price(to, 2, tariff.offers(ACCOUNT, None, sandbox=False), 9_000)
 
 
-def takers(route: Route, down: frozenset[int]) -> set[int]:
+def takers(route: routing.Route, down: frozenset[int]) -> set[int]:
     """Returns whom a route may lead to, spelled out."""
     ids, count = route.carrier_ids, len(route.weights)
     sharing = [carrier for carrier in ids[:count] if carrier not in down]
@@ -63,7 +67,7 @@ def messages_of(run: Run) -> range:
 @settings(max_examples=60)
 @given(st.tuples(*map(routes, PREFIXES)).map(list), st.frozensets(st.integers(1, 6)), phones())
 def test_each_run_goes_to_a_carrier_that_shares_and_is_up_and_nothing_else_depends_on_weights(
-    listed: list[Route], down: frozenset[int], to: list[Phone]
+    listed: list[routing.Route], down: frozenset[int], to: list[Phone]
 ) -> None:
     found = priced(listed, down, to)
     assert found == priced(listed, down, to), "the same input gives the same result"
@@ -74,7 +78,7 @@ def test_each_run_goes_to_a_carrier_that_shares_and_is_up_and_nothing_else_depen
     assert [place for run in found.runs for place in messages_of(run)] == list(
         range(len(found.recipients))
     )
-    plain = priced([Route(route.prefix, route.carrier_ids) for route in listed], down, to)
+    plain = priced([routing.Route(route.prefix, route.carrier_ids) for route in listed], down, to)
     assert (found.recipients, found.credits, found.countries) == (
         plain.recipients,
         plain.credits,
@@ -98,11 +102,11 @@ def test_each_run_goes_to_a_carrier_that_shares_and_is_up_and_nothing_else_depen
 def test_single_sends_and_stretches_fall_to_each_carrier_in_proportion(
     weights: list[int], first: int, step: int
 ) -> None:
-    route = Route("", tuple(range(1, len(weights) + 1)), tuple(weights))
+    route = routing.Route("", tuple(range(1, len(weights) + 1)), tuple(weights))
     down = frozenset({1}) if len(weights) > 2 else frozenset[int]()
-    plan: DestinationPlan = Tariff(Routes([route]), Rates([]), down).plan_anew(
-        ACCOUNT, Phone(str(first), None), sandbox=False
-    )
+    plan: DestinationPlan = Tariff(
+        routing.Routes([route]), current_rates.Rates([]), down
+    ).plan_anew(ACCOUNT, Phone(str(first), None), sandbox=False)
     numbers = range(first, first + step * NUMBERS, step)
     taken = [plan.carrier_of(number) for number in numbers]
     up = {carrier: weights[carrier - 1] for carrier in route.carrier_ids if carrier not in down}

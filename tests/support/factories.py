@@ -18,11 +18,13 @@ from heliograph import accounts, carriers, keys, senders, wallet
 from heliograph.accounts.tables import accounts as accounts_table
 from heliograph.base import clock, ids
 from heliograph.base.json import encode
+from heliograph.carriers import routing
 from heliograph.database.commits import CommitProbe
 from heliograph.database.database import Database
 from heliograph.messages.accept.request import SendRequest, read_send
 from heliograph.messages.sealed_text import text_sealer
 from heliograph.messages.tables import sends
+from heliograph.wallet import ledger
 
 SENDER = "AMINA"
 PHONE = "233201234567"
@@ -58,7 +60,7 @@ def open_account(
         )
         wallet.open_wallet(tx, account.id, "GHS")
         if credits:
-            wallet.grant(tx, account.id, credits, "to begin with", now_ms=now_ms)
+            ledger.grant(tx, account.id, credits, "to begin with", now_ms=now_ms)
         if sender is not None:
             record = senders.register(tx, account.id, sender, sandbox=False, now_ms=now_ms)
             senders.approve(tx, record.id, now_ms=now_ms)
@@ -76,7 +78,7 @@ def open_shops(db: Database, like: str, count: int) -> None:
 
 def grant(db: Database, account_id: str, credits: int) -> None:
     with db.write() as tx:
-        wallet.grant(tx, account_id, credits, "more", now_ms=clock.now_ms())
+        ledger.grant(tx, account_id, credits, "more", now_ms=clock.now_ms())
 
 
 def open_carrier(
@@ -95,13 +97,13 @@ def open_carrier(
             now_ms=clock.now_ms(),
         )
         if prefix is not None:
-            carriers.set_route(tx, prefix, [name])
+            routing.set_route(tx, prefix, [name])
     return made.id
 
 
 def open_route(db: Database, *carrier_names: str, prefix: str = "") -> None:
     with db.write() as tx:
-        carriers.set_route(tx, prefix, carrier_names or ["simulator"])
+        routing.set_route(tx, prefix, carrier_names or ["simulator"])
 
 
 def issue_key(db: Database, account_id: str, *, sandbox: bool = False) -> str:

@@ -4,7 +4,7 @@ import msgspec
 import sqlalchemy as sa
 
 from heliograph.base import clock
-from heliograph.carriers import LinkState, record_state
+from heliograph.carriers import LinkState, carrier_states
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
 from heliograph.monitoring.process_figures import CarrierCounts, ProcessFigures
@@ -48,4 +48,4 @@ def tell(
 def bound(db: Database, carrier_id: int, state: LinkState = LinkState.BOUND, why: str = "") -> None:
     """Lets the process 7 tell how its link to a carrier is."""
     with db.write() as tx:
-        record_state(tx, 7, carrier_id, state, why, clock.now_ms())
+        carrier_states.record(tx, 7, carrier_id, state, why, clock.now_ms())

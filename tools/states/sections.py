@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from heliograph.accounts.states import ACCOUNT
 from heliograph.campaigns.states import CAMPAIGN
+from heliograph.carriers.carrier_states import STATE_MEANINGS
 from heliograph.carriers.manage import DOWN_MS
-from heliograph.carriers.state import STATE_MEANINGS
 from heliograph.messages.states import MESSAGE, RESEND_AFTER_MS, SEGMENT
 from heliograph.otp.states import OTP
 from heliograph.pricing.states import SHEET

@@ -74,7 +74,7 @@ class StoredEntry(NamedTuple):
         return ids.made_at_ms(int(self.id, 16))
 
 
-def audit(
+def write(
     tx: Connection, account_id: str, author: Author, entry: AuditEntry, *, now_ms: int
 ) -> None:
     """Stores that `author` has made a change to an account (raw id) or to what it owns."""
@@ -82,10 +82,10 @@ def audit(
     tx.execute(audit_log.insert().values(row))
 
 
-def audit_counted(
+def write_counted(
     tx: Connection, account_id: str, author: Author, entry: AuditEntry, *, now_ms: int
 ) -> None:
-    """Stores what `audit` does, for changes that a program makes in great numbers: the first one of
+    """Stores what `write` does, for changes that a program makes in great numbers: the first one of
     an hour (UTC) has an entry, and further ones of the same author and action are counted in it.
     It then names no record. Its time is the beginning of the hour.
     """
@@ -127,7 +127,7 @@ def _row(number: int, account_id: str, author: Author, entry: AuditEntry) -> dic
     }
 
 
-def audited(
+def page(
     tx: Connection,
     account_id: str,
     page: PageWanted,

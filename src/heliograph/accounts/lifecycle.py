@@ -2,34 +2,32 @@
 
 from collections.abc import Iterable
 from typing import Final, TypedDict, Unpack
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts import account_fields
 from heliograph.accounts.account import (
-    CUSTOMER_PREFIX,
-    PREFIX,
     Account,
     by_id,
     locked,
     require_open,
 )
+from heliograph.accounts.account_fields import (
+    DAILY_CREDITS_MAX,
+    OTP_UNVERIFIED_MAX,
+    known_country,
+    known_time_zone,
+)
 from heliograph.accounts.states import ACCOUNT, ACTIVE, CLOSED, SUSPENDED
 from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.errors import InvalidRequest
-from heliograph.base.forms import shown
-from heliograph.base.short_texts import one_line, refused
+from heliograph.base.short_texts import refused
 from heliograph.database import config
-from heliograph.text.countries import country
 
-NAME_MAX: Final = 128
 # of a new account: a stolen key spends no more in a day, and a shop's day of texts fits into it
 DAILY_CREDITS: Final = 10_000
-# far above any day's traffic, far below what a 64-bit column holds
-DAILY_CREDITS_MAX: Final = 10**12
-OTP_UNVERIFIED_MAX: Final = 10**9  # an hour: more than any carrier takes
 
 
 class AccountSettings(TypedDict, total=False):
@@ -70,7 +68,7 @@ def create(
     account = Account(
         ids.raw_of_number(ids.new_number(now_ms)),
         parent_id,
-        account_name("name", name),
+        account_fields.read_name("name", name),
         country_code=known_country("country_code", country_code),
         status=ACCOUNT.begun_as(ACTIVE),
         max_tier="standard",
@@ -114,7 +112,7 @@ def rename(tx: Connection, account_id: str, name: str) -> Account:
     """Gives an account another name; its id, keys and records stay as they are. A closed account
     gives its name back so. Raises NotFound, or InvalidRequest for a name that no account can have.
     """
-    return _update(tx, account_id, {"name": account_name("name", name)})
+    return _update(tx, account_id, {"name": account_fields.read_name("name", name)})
 
 
 def suspend(tx: Connection, account_id: str) -> Account:
@@ -170,32 +168,6 @@ def _update(tx: Connection, account_id: str, values: dict[str, object]) -> Accou
     return by_id(tx, account_id)
 
 
-def account_name(field: str, text: str) -> str:
-    """Returns `text` without spaces at its ends, if an account can be named so. Raises
-    InvalidRequest about `field`.
-    """
-    name = one_line(field, text, most=NAME_MAX)
-    # commands take either, and must not mistake one for the other
-    if name.startswith((f"{PREFIX}_", f"{CUSTOMER_PREFIX}_")):
-        raise refused(
-            field,
-            f"must not begin like an id, with {PREFIX}_ or {CUSTOMER_PREFIX}_; it is {shown(name)}",
-        )
-    return name
-
-
-def known_country(field: str, code: str) -> str:
-    """Returns the country code in upper case. Raises InvalidRequest, which names the field, for
-    what is no country.
-    """
-    found = country(code)
-    if found is None:
-        raise refused(
-            field, f"must be a country of ISO 3166-1 in two letters, such as GH, not {shown(code)}"
-        )
-    return found
-
-
 def _countries(codes: Iterable[str] | None) -> str | None:
     if codes is None:
         return None
@@ -217,15 +189,3 @@ def _otp_unverified(count: int | None) -> int | None:
     if count is not None and not 1 <= count <= OTP_UNVERIFIED_MAX:
         raise refused("otp_unverified", f"must be from 1 to {OTP_UNVERIFIED_MAX}, not {count}")
     return count
-
-
-def known_time_zone(name: str) -> str:
-    """Returns the name itself. Raises InvalidRequest for what is no time zone."""
-    try:
-        return name if name == "UTC" else ZoneInfo(name).key
-    # a name with odd characters, or one that is a folder
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise refused(
-            "time_zone",
-            f"must be a time zone of the IANA database, such as Africa/Accra, not {shown(name)}",
-        ) from error

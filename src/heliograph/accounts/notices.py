@@ -42,7 +42,7 @@ async def notify(tx: HotTx, account_id: str, kind: str, text: str, now_ms: int) 
     )
 
 
-def notices_of(tx: Connection, account_id: str, limit: int = NOTICES_SHOWN_MAX) -> list[Notice]:
+def of_account(tx: Connection, account_id: str, limit: int = NOTICES_SHOWN_MAX) -> list[Notice]:
     """Returns an account's notices, the newest first."""
     return records_of(
         Notice,

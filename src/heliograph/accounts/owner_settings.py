@@ -6,13 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from heliograph.accounts import account_fields
 from heliograph.accounts.account import Account
-from heliograph.accounts.lifecycle import (
-    DAILY_CREDITS_MAX,
-    account_name,
-    known_country,
-    known_time_zone,
-)
+from heliograph.accounts.account_fields import DAILY_CREDITS_MAX, known_country, known_time_zone
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import Form, keeping
 
@@ -36,7 +32,8 @@ def read_owner_settings(body: Mapping[str, Any], account: Account) -> OwnerSetti
     """
     form = Form(body)
     asked = OwnerSettings(
-        form.value("name", read=keeping(partial(account_name, "name")), required=True) or "",
+        form.value("name", read=keeping(partial(account_fields.read_name, "name")), required=True)
+        or "",
         form.value(
             "country_code", read=keeping(partial(known_country, "country_code")), required=True
         )

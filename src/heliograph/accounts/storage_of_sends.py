@@ -7,12 +7,12 @@ It is counted under a row of `storage_used`, in order. A customer counts under i
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from heliograph.accounts.idempotency_key_count import NO_BOUND, quota_of_column
 from heliograph.accounts.quotas import (
     StorageQuotaReached,
     StoredKind,
     refusal_of,
 )
+from heliograph.accounts.storage_of_keys import NO_BOUND, quota_of_column
 from heliograph.accounts.storage_used_sql import ADDED_TO_USED, INTO_USED
 from heliograph.base.clock import DAY_MS
 from heliograph.database.hot import HotTx

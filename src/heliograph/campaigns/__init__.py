@@ -22,19 +22,8 @@ from heliograph.campaigns.lifecycle import (
     start_soon,
 )
 from heliograph.campaigns.numbers_file import Numbers
-from heliograph.campaigns.preview import (
-    SampleText,
-    Unfilled,
-    WantedAudience,
-    sample,
-    samples,
-    samples_of,
-    unfilled,
-    unfilled_of,
-)
 from heliograph.campaigns.price import Quote
 from heliograph.campaigns.record import as_record
-from heliograph.campaigns.restored import Stopped, stop_all
 from heliograph.campaigns.start_time import read_start_time
 
 __all__ = [
@@ -43,10 +32,6 @@ __all__ = [
     "FileResult",
     "Numbers",
     "Quote",
-    "SampleText",
-    "Stopped",
-    "Unfilled",
-    "WantedAudience",
     "advance",
     "api",
     "as_record",
@@ -61,21 +46,17 @@ __all__ = [
     "of_groups",
     "page",
     "pause",
+    "previews",
     "read_campaign_request",
     "read_preview_request",
     "read_start_time",
+    "restored",
     "resume",
-    "sample",
-    "samples",
-    "samples_of",
     "schedule",
     "senders_for",
     "start_due",
     "start_soon",
     "states",
-    "stop_all",
     "take_from_dead_processes",
     "text_id",
-    "unfilled",
-    "unfilled_of",
 ]

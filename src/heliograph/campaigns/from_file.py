@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import StorageQuotaReached
+from heliograph.accounts import quotas
 from heliograph.base import clock
 from heliograph.base.errors import InvalidRequest
 from heliograph.campaigns.audience import Tell, clear
@@ -122,7 +122,7 @@ def create_listed(
                 raise InvalidRequest(f"The file has more than {most} numbers.")
         if not stored:
             raise InvalidRequest(_no_recipients_left(reading))
-    except (InvalidRequest, StorageQuotaReached):
+    except (InvalidRequest, quotas.StorageQuotaReached):
         clear(lock, campaign)
         lock.finish(lambda tx: _remove(tx, campaign))
         raise

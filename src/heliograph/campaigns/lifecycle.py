@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import StorageQuotaReached
+from heliograph.accounts import quotas
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceError
 from heliograph.base.log import Log
@@ -143,7 +143,7 @@ def _start_one(db: Database, campaign_id: str, tell: Tell) -> bool:
             _start(lock, campaign, tell, refused=_failed)
     except AudienceTaken:
         return False
-    except (NoRecipients, InsufficientCredits, StorageQuotaReached):
+    except (NoRecipients, InsufficientCredits, quotas.StorageQuotaReached):
         return False
     return campaign.status == SCHEDULED
 
@@ -178,7 +178,7 @@ def _start(
         pricing = pricing_of(tx, campaign)
     try:
         freeze(lock, campaign, pricing, tell)
-    except StorageQuotaReached as error:
+    except quotas.StorageQuotaReached as error:
         _give_up(lock, campaign, error, refused)
         raise
 
@@ -217,7 +217,7 @@ def _start(
 def _give_up(
     lock: AudienceLock,
     campaign: Campaign,
-    error: StorageQuotaReached,
+    error: quotas.StorageQuotaReached,
     refused: Callable[[Connection, Campaign, ServiceError, int], object] | None,
 ) -> None:
     """Removes the contacts that were stored; a file's numbers stay. The campaign is as it was

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import MEASURES, StoredKind, charge, octets_of
+from heliograph.accounts import quotas
 from heliograph.base import clock
 from heliograph.campaigns.campaign import AudienceHolder, Campaign
 from heliograph.campaigns.refused_phones import refuses
@@ -306,7 +306,7 @@ def store(tx: Connection, campaign: Campaign, rows: Sequence[CampaignRecipient])
     if not rows:
         return 0
     group_id = campaign.group_id
-    charge_recipients(tx, campaign, len(rows), octets_of(*(row.text for row in rows)))
+    charge_recipients(tx, campaign, len(rows), quotas.octets_of(*(row.text for row in rows)))
     if tx.dialect.name == "postgresql":
         names = ("recipients", "countries", "texts", "encodings", "segments")
         return tx.execute(
@@ -323,11 +323,11 @@ def charge_recipients(
     tx: Connection, campaign: AudienceHolder, recipients: int, text_octets: int = 0
 ) -> None:
     """Counts `recipients` more that are written down. Raises StorageQuotaReached."""
-    charge(
+    quotas.charge(
         tx,
         campaign.account_id,
-        StoredKind.RECIPIENTS,
-        recipients * MEASURES[StoredKind.RECIPIENTS].row_octets + text_octets,
+        quotas.StoredKind.RECIPIENTS,
+        recipients * quotas.MEASURES[quotas.StoredKind.RECIPIENTS].row_octets + text_octets,
         sandbox=campaign.sandbox,
         now_ms=clock.now_ms(),
     )

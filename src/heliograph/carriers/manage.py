@@ -17,7 +17,7 @@ from heliograph.base.forms import shown
 from heliograph.base.secrets import Keys, decrypt, encrypt
 from heliograph.base.short_texts import refused
 from heliograph.carriers.link import LinkState, Outgoing
-from heliograph.carriers.routes import all_routes
+from heliograph.carriers.routing import all_routes
 from heliograph.carriers.smpp import SmppSettings, read_overrides
 from heliograph.carriers.smpp.describe_submission import DescribedSubmission, describe
 from heliograph.carriers.tables import carriers

@@ -77,10 +77,10 @@ def _events(text: str) -> None:
 
 
 def _countries(text: str) -> None:
-    from heliograph import accounts
+    from heliograph.accounts import account_fields
 
     for code in text.split(","):
-        accounts.known_country("countries", code)
+        account_fields.known_country("countries", code)
 
 
 def home_of_phone(phone: str) -> str | None:
@@ -96,16 +96,16 @@ def home_of_phone(phone: str) -> str | None:
 
 BY: Final = _line("by", "heliograph.base.short_texts", "BY_MAX")
 REASON: Final = _line("reason", "heliograph.base.short_texts", "REASON_MAX")
-ENTRY_REASON: Final = _line("reason", "heliograph.wallet", "DESCRIPTION_MAX")
-REFERENCE: Final = _line("reference", "heliograph.wallet", "REFERENCE_MAX")
+ENTRY_REASON: Final = _line("reason", "heliograph.wallet.ledger", "DESCRIPTION_MAX")
+REFERENCE: Final = _line("reference", "heliograph.wallet.ledger", "REFERENCE_MAX")
 PURPOSE: Final = _line("purpose", "heliograph.senders.register", "PURPOSE_MAX")
 KEY_NAME: Final = _line("name", "heliograph.keys.issue", "NAME_MAX")
-ACCOUNT_NAME: Final = _by("heliograph.accounts", "account_name", "name")
+ACCOUNT_NAME: Final = _by("heliograph.accounts.account_fields", "read_name", "name")
 EMAIL: Final = _by("heliograph.users.user", "read_email")
-COUNTRY: Final = _by("heliograph.accounts", "known_country", "country_code")
+COUNTRY: Final = _by("heliograph.accounts.account_fields", "known_country", "country_code")
 COUNTRIES: Final = CheckedType(_countries)
 CURRENCY: Final = _by("heliograph.wallet.money", "currency")
-TIME_ZONE: Final = _by("heliograph.accounts.lifecycle", "known_time_zone")
+TIME_ZONE: Final = _by("heliograph.accounts.account_fields", "known_time_zone")
 PERMISSIONS: Final = _by("heliograph.keys", "parse_permissions")
 SENDER: Final = _by("heliograph.senders.rules", "check")
 WHEN: Final = _by("heliograph.campaigns.start_time", "read_time")

@@ -7,7 +7,7 @@ from heliograph.cli.command import CommandRun
 from heliograph.cli.output import show
 
 if TYPE_CHECKING:
-    from heliograph.wallet import Posted
+    from heliograph.wallet.ledger import Posted
 
 
 def post_entry(
@@ -18,12 +18,12 @@ def post_entry(
     """
     from heliograph import accounts
     from heliograph.base import clock
-    from heliograph.wallet import as_record
+    from heliograph.wallet import ledger
 
     with run.write() as tx:
         found = accounts.find(tx, account)
         posted = make(tx, found.id, *change, now_ms=clock.now_ms())
-    record = as_record(posted.entry)
+    record = ledger.as_record(posted.entry)
     note = (
         None
         if posted.applied

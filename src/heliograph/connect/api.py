@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import AuditEntry, text_of_id
+from heliograph.accounts import audit_log, text_of_id
 from heliograph.accounts.tables import EXTERNAL_REF_MAX
 from heliograph.base import clock
 from heliograph.base.paging import page_body, read_page
@@ -134,4 +134,4 @@ def _audit(
 ) -> None:
     """Stores what a partner has done to a customer (raw id), in the partner's audit log."""
     record = text_of_id(customer_id, is_customer=True)
-    audit_call(tx, call, call.principal.account_id, AuditEntry(action, record, detail))
+    audit_call(tx, call, call.principal.account_id, audit_log.AuditEntry(action, record, detail))

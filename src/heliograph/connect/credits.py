@@ -9,6 +9,7 @@ from heliograph.accounts import text_of_id
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.connect.request import Move
+from heliograph.wallet import daily_cap
 
 TRANSACTION_PREFIX = "txn"
 
@@ -66,7 +67,7 @@ def move_credits(
             description=f"Connect: back from {shown}",
             reference=move.reference,
         )
-    wallet.count_moved(tx, partner_id, customer_id, move.credits, entry.created_at_ms)
+    daily_cap.count_moved(tx, partner_id, customer_id, move.credits, entry.created_at_ms)
     givers, takers = entry.credits_after, entry.counterpart_credits_after
     assert takers is not None
     customers, partners = (takers, givers) if move.credits > 0 else (givers, takers)

@@ -13,7 +13,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.errors import Forbidden, NotFound
 from heliograph.base.paging import PageWanted
 from heliograph.database.reads import records_of
-from heliograph.wallet import to_number
+from heliograph.wallet import money
 from heliograph.wallet.tables import wallets
 
 
@@ -174,7 +174,7 @@ def as_record(customer: Customer) -> dict[str, Any]:
         "country_code": customer.country_code,
         "email": customer.email,
         "wallet": {
-            "balance": to_number(customer.balance_minor, customer.currency),
+            "balance": money.to_number(customer.balance_minor, customer.currency),
             "currency": customer.currency,
         },
         "sms_credits": customer.sms_credits,

@@ -11,6 +11,7 @@ from heliograph.accounts import customers
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.connect.customer import Customer, by_id, with_ref
 from heliograph.connect.request import CustomerRequest
+from heliograph.wallet import daily_cap, money
 
 
 class CurrencyMismatch(InvalidRequest):
@@ -81,7 +82,9 @@ def provision(
             description=f"Connect: to begin with, to {accounts.text_id(account)}",
         )
         if given.sms_credits:
-            wallet.count_moved(tx, partner_id, account.id, given.sms_credits, entry.created_at_ms)
+            daily_cap.count_moved(
+                tx, partner_id, account.id, given.sms_credits, entry.created_at_ms
+            )
     return Provisioned(by_id(tx, partner_id, account.id, sandbox=sandbox), created=True)
 
 
@@ -96,6 +99,6 @@ def _given(request: CustomerRequest, partners_currency: str) -> tuple[str, walle
         )
         raise CurrencyMismatch(fields=[wanted])
     return currency, wallet.Figures(
-        wallet.to_minor(request.initial_balance, currency, field="initial_wallet_balance"),
+        money.to_minor(request.initial_balance, currency, field="initial_wallet_balance"),
         request.initial_credits,
     )

@@ -6,13 +6,13 @@ import math
 import re
 from typing import Any, Final, NamedTuple
 
-from heliograph.accounts import account_name
+from heliograph.accounts import account_fields
 from heliograph.accounts.tables import EXTERNAL_REF_MAX, LABEL_MAX
 from heliograph.base.forms import Form, Rounded, as_text, keeping, shown
 from heliograph.base.short_texts import EMAIL_MAX, one_line
 from heliograph.base.unknown_fields import COUNTRY, FIGURES, ONCE, PRICE, TEST, TIME
 from heliograph.text import read_country, read_phone
-from heliograph.wallet import CREDITS_MAX, REFERENCE_MAX, currency
+from heliograph.wallet import CREDITS_MAX, ledger, money
 
 # nobody writes to it before its owner has shown that it is one: not more is judged
 EMAIL: Final = r"^[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*$"
@@ -47,7 +47,9 @@ def read_customer_request(body: dict[str, Any]) -> tuple[CustomerRequest, list[s
     """
     form = Form(body, costly=(FIGURES, TEST, COUNTRY, ONCE))
     full_name = form.value(
-        "full_name", read=keeping(lambda text: account_name("full_name", text)), required=True
+        "full_name",
+        read=keeping(lambda text: account_fields.read_name("full_name", text)),
+        required=True,
     )
     country_code = form.value("country_code", "countryCode", read=read_country, required=True)
     phone = form.value("phone", read=lambda value: read_phone(value, country_code), required=True)
@@ -59,7 +61,7 @@ def read_customer_request(body: dict[str, Any]) -> tuple[CustomerRequest, list[s
     label = form.value("label", read=keeping(lambda text: one_line("label", text, most=LABEL_MAX)))
     initial_credits = form.integer("initial_sms_credits", least=0, most=CREDITS_MAX)
     initial_balance = form.value("initial_wallet_balance", read=_amount)
-    wanted_currency = form.value("currency", read=keeping(currency))
+    wanted_currency = form.value("currency", read=keeping(money.currency))
     form.finish()
     assert full_name is not None
     assert country_code is not None
@@ -85,7 +87,8 @@ def read_move(body: dict[str, Any]) -> tuple[Move, list[str]]:
     if credits == 0:
         form.refuse("credits", "must not be 0")
     reference = form.value(
-        "reference", read=keeping(lambda text: one_line("reference", text, most=REFERENCE_MAX))
+        "reference",
+        read=keeping(lambda text: one_line("reference", text, most=ledger.REFERENCE_MAX)),
     )
     form.finish()
     assert credits is not None

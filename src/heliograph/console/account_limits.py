@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import accounts, keys
-from heliograph.accounts import Account
+from heliograph.accounts import Account, account_fields
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query
 from heliograph.base.short_texts import cut, refused
@@ -58,10 +58,10 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     tier = choice_of("max_tier", body.get("max_tier", ""), tiers)
     query = Query([(name, body[name]) for name in FIELDS[2:4] if name in body])
     daily_credits = query.integer(
-        "daily_credits", default=0, least=0, most=accounts.DAILY_CREDITS_MAX
+        "daily_credits", default=0, least=0, most=account_fields.DAILY_CREDITS_MAX
     )
     otp_unverified = query.integer(
-        "otp_unverified", default=1, least=1, most=accounts.OTP_UNVERIFIED_MAX
+        "otp_unverified", default=1, least=1, most=account_fields.OTP_UNVERIFIED_MAX
     )
     query.finish()
     found = accounts.with_text_id(tx, asking.path["account"])

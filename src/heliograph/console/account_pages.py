@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import accounts, connect, keys, plugin, senders, users, wallet
-from heliograph.accounts import Account, StatusChange
+from heliograph.accounts import Account, status_history
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
@@ -21,7 +21,8 @@ from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.list_page import list_page, one_more
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
-from heliograph.wallet import Wallet
+from heliograph.users import members
+from heliograph.wallet import Wallet, money
 
 SHOWN_MAX: Final = 50
 BELOW_MAX: Final = 20  # keys, sender IDs, sites and customers on the page of one account
@@ -75,10 +76,10 @@ def one(
         shown=days_of(tx, account.id, asking.now_ms),
         account=account,
         wallet=held,
-        money=wallet.to_text(held.shown.balance_minor, held.currency),
-        last=accounts.last_status(tx, account.id),
+        money=money.to_text(held.shown.balance_minor, held.currency),
+        last=status_history.last(tx, account.id),
         partner=partner and ListedAccount(partner, accounts.text_id(partner), held),
-        members=users.members_of(tx, account.id),
+        members=members.of_account(tx, account.id),
         keys=[
             (key, keys.text_id(key)) for key in keys.page(tx, limit=below, account_id=account.id)
         ],
@@ -105,8 +106,8 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     else:
         after, action = accounts.resume(tx, before.id), "account.resume"
     if after.status != before.status:
-        told = StatusChange(after.status, reason, visit.by, asking.now_ms)
-        accounts.record_status(tx, before.id, told)
+        told = status_history.StatusChange(after.status, reason, visit.by, asking.now_ms)
+        status_history.record(tx, before.id, told)
         visit.audit(
             tx,
             before.id,

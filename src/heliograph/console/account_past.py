@@ -11,6 +11,7 @@ from heliograph import accounts, senders
 from heliograph.accounts import Account
 from heliograph.base.clock import DAY_MS
 from heliograph.messages.reports import rollup_reports
+from heliograph.senders import states
 
 SENT_DAYS: Final = 30
 QUARTERS_A_DAY: Final = 96  # of an hour: roll-ups count by these
@@ -47,9 +48,9 @@ def pasts_of(tx: Connection, asked: Sequence[Account], now_ms: int) -> dict[str,
         account.id: AccountPast(
             account,
             accounts.text_id(account),
-            counted.get(account.id, {}).get(senders.APPROVED, 0),
-            counted.get(account.id, {}).get(senders.REJECTED, 0),
-            counted.get(account.id, {}).get(senders.SUSPENDED, 0),
+            counted.get(account.id, {}).get(states.APPROVED, 0),
+            counted.get(account.id, {}).get(states.REJECTED, 0),
+            counted.get(account.id, {}).get(states.SUSPENDED, 0),
             sent.get(account.id, 0),
         )
         for account in asked

@@ -21,7 +21,7 @@ from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.list_page import list_page, one_more
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, kept_file, redirect
-from heliograph.senders import Sender, SenderDocument, Step
+from heliograph.senders import Sender, Step, documents, reserved_names, states
 from heliograph.users import OperatorRight
 
 SHOWN_MAX: Final = 25  # each asks for the past of its account
@@ -91,17 +91,17 @@ def one(
     """Shows one sender ID, its history, and the form that decides. Raises NotFound."""
     sender = senders.find(tx, asking.path["sender"])
     waiting = next(iter(_waiting(tx, asking, [sender])))
-    documents, steps = senders.documents_of(tx, sender), senders.history(tx, sender.id)
+    attached, steps = documents.of_sender(tx, sender), senders.history(tx, sender.id)
     return page(
         "approval.html",
         asking,
         visit,
         status=400 if errors else 200,
         waiting=waiting,
-        is_open=sender.status == senders.SUBMITTED and waiting.past.account.closed_at_ms is None,
+        is_open=sender.status == states.SUBMITTED and waiting.past.account.closed_at_ms is None,
         steps=steps,
-        documents=documents,
-        shown=_what_is_judged(documents, steps),
+        documents=attached,
+        shown=_what_is_judged(attached, steps),
         typed=body_of(asking),
         errors={error.field: error.message for error in errors},
     )
@@ -111,8 +111,8 @@ def document(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respo
     """Sends a document of a sender ID to who may decide on it. Raises NotFound, Forbidden."""
     visit.require(OperatorRight.APPROVE)
     sender = senders.find(tx, asking.path["sender"])
-    found = senders.document_of(tx, sender, asking.path["document"])
-    return kept_file(senders.content_of(tx, found), found.file_name, found.media_type)
+    found = documents.find(tx, sender, asking.path["document"])
+    return kept_file(documents.content_of(tx, found), found.file_name, found.media_type)
 
 
 def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
@@ -123,7 +123,7 @@ def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     account_id = senders.find(tx, asking.path["sender"]).account_id
     accounts.require_open(accounts.locked(tx, account_id))  # nobody else decides between the two
     before = senders.find(tx, asking.path["sender"])
-    if before.status != (senders.REJECTED if decision == "reject" else senders.APPROVED):
+    if before.status != (states.REJECTED if decision == "reject" else states.APPROVED):
         _require_as_shown(tx, asking, before)
     reason = None
     if decision == "reject":
@@ -146,16 +146,16 @@ def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     return redirect(APPROVALS, DoneNotice.SAVED)
 
 
-def _what_is_judged(documents: Sequence[SenderDocument], steps: Sequence[Step]) -> str:
+def _what_is_judged(attached: Sequence[documents.SenderDocument], steps: Sequence[Step]) -> str:
     """Names the documents and the last step of the history that a page shows. Its form sends it
     back, so that nobody decides on what was not seen.
     """
     last = [f"{step.status}:{step.at_ms}" for step in steps[:1]]
-    return " ".join([*last, *(document.text_id for document in documents)])
+    return " ".join([*last, *(document.text_id for document in attached)])
 
 
 def _require_as_shown(tx: Connection, asking: PageRequest, sender: Sender) -> None:
-    now = _what_is_judged(senders.documents_of(tx, sender), senders.history(tx, sender.id))
+    now = _what_is_judged(documents.of_sender(tx, sender), senders.history(tx, sender.id))
     if asking.sent.form.get("shown") != now:
         raise refused(
             "shown",
@@ -179,7 +179,7 @@ def _waiting(tx: Connection, asking: PageRequest, found: Sequence[Sender]) -> li
             [_look_alike(owners, other) for other in alike[sender.id]],
             None
             if sender.sandbox
-            else senders.why_reserved(tx, sender.sender, asking.service.service_sender),
+            else reserved_names.reason_for(tx, sender.sender, asking.service.service_sender),
         )
         for sender in found
     ]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import accounts, users
+from heliograph import accounts
 from heliograph.base.errors import FieldError
 from heliograph.console.account_past import past_of
 from heliograph.console.navigation import APPROVALS
@@ -15,6 +15,7 @@ from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
+from heliograph.users import members
 
 
 def one(
@@ -31,7 +32,7 @@ def one(
         visit,
         status=400 if errors else 200,
         past=past_of(tx, account, asking.now_ms),
-        members=users.members_of(tx, account.id),
+        members=members.of_account(tx, account.id),
         typed=body_of(asking),
         errors={error.field: error.message for error in errors},
     )

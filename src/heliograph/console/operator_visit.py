@@ -10,7 +10,7 @@ from heliograph.base.short_texts import BY_MAX, cut
 from heliograph.portal import languages
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.visit import NotFresh
-from heliograph.users import OperatorEntry, OperatorRight, OperatorRole, Session
+from heliograph.users import OperatorEntry, OperatorRight, OperatorRole, operators, sign_ins
 
 
 class NoSecondStep(Forbidden):
@@ -18,7 +18,7 @@ class NoSecondStep(Forbidden):
 
     reason = "second_step_needed"
 
-    def __init__(self, session: Session, *, has_one: bool) -> None:
+    def __init__(self, session: sign_ins.Session, *, has_one: bool) -> None:
         super().__init__()
         self.session = session
         self.has_one = has_one  # and has not used it when this session was opened
@@ -27,7 +27,7 @@ class NoSecondStep(Forbidden):
 class OperatorVisit(NamedTuple):
     """Says who asks, and in which role."""
 
-    session: Session
+    session: sign_ins.Session
     role: OperatorRole
     now_ms: int
 
@@ -105,12 +105,12 @@ def operator_visit_of(tx: Connection, asking: PageRequest) -> OperatorVisit:
     Raises NotSignedIn; NotFound for who is no operator, as if there were no console; NoSecondStep
     for one whose session was opened by a password or a link alone.
     """
-    session = users.session_of(tx, asking.session, now_ms=asking.now_ms)
-    role = users.operator_role(tx, session.user.id)
+    session = sign_ins.session_of(tx, asking.session, now_ms=asking.now_ms)
+    role = operators.role_of(tx, session.user.id)
     if role is None:
         raise NotFound("There is no such page.")
     languages.use_language(languages.USUAL)
-    has_one = users.has_second_step(tx, session.user.id)
+    has_one = operators.has_second_step(tx, session.user.id)
     if not has_one or not session.is_two_step:
         raise NoSecondStep(session, has_one=has_one)
     return OperatorVisit(session, role, asking.now_ms)

@@ -21,10 +21,8 @@ from heliograph.contacts.opt_out_history import (
 )
 from heliograph.contacts.search import NEEDLE_MAX, newest, search
 from heliograph.contacts.store import delete, update, upsert
-from heliograph.contacts.stored_import import KEPT
 
 __all__ = [
-    "KEPT",
     "NEEDLE_MAX",
     "OPERATOR",
     "Changer",

@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import AuditEntry, StorageQuotaReached
+from heliograph.accounts import audit_log, quotas
 from heliograph.base import clock
 from heliograph.base.paging import page_body, read_page
 from heliograph.contacts.change import Asked, ContactPatch, read_change
@@ -123,7 +123,7 @@ class _ContactHandlers:
 
 
 def _audit(tx: Connection, call: Call, owner: ContactOwner, done: str, contact_id: str) -> None:
-    entry = AuditEntry(f"contact.{done}", contact_id)
+    entry = audit_log.AuditEntry(f"contact.{done}", contact_id)
     audit_call(tx, call, owner.account_id, entry, is_counted=True)
 
 
@@ -142,7 +142,7 @@ def _opting_out(
     try:
         with tx.begin_nested():  # so that what was counted and is refused is not counted
             return apply(change), []
-    except StorageQuotaReached as error:
+    except quotas.StorageQuotaReached as error:
         return apply(change.opting_out), [f"Only opted_out was stored: {error}"]
 
 

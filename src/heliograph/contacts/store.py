@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import MEASURES, StoredKind, charge, octets_of
+from heliograph.accounts import quotas
 from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.json import encode
@@ -106,10 +106,10 @@ def upsert(
             )
         )
     grown = [(found.get(phone), there[phone]) for phone in (*new, *touched)]
-    charge(
+    quotas.charge(
         tx,
         owner.account_id,
-        StoredKind.CONTACTS,
+        quotas.StoredKind.CONTACTS,
         sum(growth(*pair) for pair in grown),
         sandbox=owner.sandbox,
         now_ms=now_ms,
@@ -150,10 +150,10 @@ def update(
         if is_out and "opted_out" not in change.given:
             after = after._replace(opted_out=True)
     if after is not before:
-        charge(
+        quotas.charge(
             tx,
             owner.account_id,
-            StoredKind.CONTACTS,
+            quotas.StoredKind.CONTACTS,
             growth(before, after),
             sandbox=owner.sandbox,
             now_ms=now_ms,
@@ -183,10 +183,10 @@ def replace_tags(
     ]
     if not touched:
         return
-    charge(
+    quotas.charge(
         tx,
         owner.account_id,
-        StoredKind.CONTACTS,
+        quotas.StoredKind.CONTACTS,
         sum(growth(before, after) for before, after in touched),
         sandbox=owner.sandbox,
         now_ms=now_ms,
@@ -211,7 +211,11 @@ def growth(before: Contact | None, after: Contact) -> int:
     """
     if before is None:
         is_bare = after.opted_out and not (after.name or after.email or after.tags or after.custom)
-        return 0 if is_bare else MEASURES[StoredKind.CONTACTS].row_octets + _octets(after)
+        return (
+            0
+            if is_bare
+            else quotas.MEASURES[quotas.StoredKind.CONTACTS].row_octets + _octets(after)
+        )
     recorded = 2 * CHANGE_OCTETS if before.opted_out and not after.opted_out else 0
     return recorded + max(0, _octets(after) - _octets(before))
 
@@ -220,9 +224,9 @@ def _octets(contact: Contact) -> int:
     """Returns the octets of a contact's texts. Those that a search looks through stand in its
     row twice.
     """
-    return 2 * octets_of(contact.name, contact.email, contact.phone, *contact.tags) + octets_of(
-        *contact.custom, *contact.custom.values()
-    )
+    return 2 * quotas.octets_of(
+        contact.name, contact.email, contact.phone, *contact.tags
+    ) + quotas.octets_of(*contact.custom, *contact.custom.values())
 
 
 def _phone(change: ContactPatch) -> str:

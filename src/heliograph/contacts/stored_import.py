@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
-from heliograph.accounts import StorageQuotaReached
+from heliograph.accounts import quotas
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
 from heliograph.base.csv.reader import text_of
@@ -218,7 +218,7 @@ class ImportRun:
         try:
             with self._db.write() as tx:
                 self._do(tx)
-        except StorageQuotaReached as error:
+        except quotas.StorageQuotaReached as error:
             why = str(error)
             with self._db.write() as tx:
                 stop(tx, self._locked(tx), why)

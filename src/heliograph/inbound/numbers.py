@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
 from heliograph import accounts
-from heliograph.accounts import AuditEntry, Author, AuthorKind
+from heliograph.accounts import audit_log
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import InvalidRequest, NotFound
@@ -25,7 +25,7 @@ NUMBER_PREFIX: Final = "num"
 DIGITS_MIN: Final = 3  # the shortest short codes
 _DIGITS: Final = re.compile(rf"[0-9]{{{DIGITS_MIN},{DIGITS_MAX}}}", re.ASCII)
 # whoever runs the commands has no user
-OPERATOR: Final = Author(AuthorKind.OPERATOR, "0" * 32, accounts.OPERATOR_NAME)
+OPERATOR: Final = audit_log.Author(audit_log.AuthorKind.OPERATOR, "0" * 32, audit_log.OPERATOR_NAME)
 
 
 class OwnNumber(NamedTuple):
@@ -240,5 +240,5 @@ def _audit(tx: Connection, action: str, number: OwnNumber, now_ms: int) -> None:
     account_id = number.account_id or number.catch_all_id
     if account_id is not None:
         record = ids.text_of_raw(NUMBER_PREFIX, number.id)
-        entry = AuditEntry(action, record, number.digits)
-        accounts.audit(tx, account_id, OPERATOR, entry, now_ms=now_ms)
+        entry = audit_log.AuditEntry(action, record, number.digits)
+        audit_log.write(tx, account_id, OPERATOR, entry, now_ms=now_ms)

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, inbound, keys, senders, wallet
-from heliograph.accounts import Account, text_id
+from heliograph import accounts, inbound, keys, wallet
+from heliograph.accounts import Account, states, status_history, text_id
 from heliograph.accounts.tables import accounts as accounts_table
 from heliograph.base import ids
 from heliograph.base.errors import Conflict
@@ -25,6 +25,8 @@ from heliograph.database import config
 from heliograph.inbound.keywords import give_back_keywords
 from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import inflight, messages, queue, sends
+from heliograph.senders import documents
+from heliograph.wallet import money
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.tables import webhook_endpoints, webhook_queue
 
@@ -68,12 +70,12 @@ def close(tx: Connection, account_id: str, reason: str | None, by: str, *, now_m
     wallet.close(tx, account.id)
     closed = accounts.close(tx, account.id, now_ms=now_ms)
     keys.revoke_all(tx, account.id, now_ms=now_ms)
-    senders.remove_documents(tx, account.id)
+    documents.remove_all(tx, account.id)
     endpoints.disable_all(tx, account.id, now_ms=now_ms)
     inbound.give_back_numbers(tx, account.id, now_ms=now_ms)
     give_back_keywords(tx, account.id, now_ms=now_ms)
-    accounts.record_status(
-        tx, account.id, accounts.StatusChange(accounts.CLOSED, reason, by, now_ms)
+    status_history.record(
+        tx, account.id, status_history.StatusChange(states.CLOSED, reason, by, now_ms)
     )
     return closed
 
@@ -184,7 +186,7 @@ def _in_wallet(tx: Connection, account: Account, *, more_to_come: bool) -> Itera
     """
     held = wallet.wallet_of(tx, account.id)
     parts = [f"{held.sms_credits} SMS credits"] if held.sms_credits else []
-    parts += [wallet.to_text(held.balance_minor, held.currency)] if held.balance_minor else []
+    parts += [money.to_text(held.balance_minor, held.currency)] if held.balance_minor else []
     what = (
         f"its wallet holds {' and '.join(parts)}"
         if parts

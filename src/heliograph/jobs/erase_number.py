@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import notify
+from heliograph.accounts.notices import notify
 from heliograph.accounts.tables import accounts, customers, notices
 from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns

@@ -10,28 +10,19 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from heliograph import (
-    accounts,
-    alerts,
-    contacts,
-    otp,
-    plugin,
-    pricing,
-    requests,
-    senders,
-    users,
-    webhooks,
-)
+from heliograph import accounts, alerts, otp, plugin, pricing, requests, users, webhooks
 from heliograph.base import clock, metrics
 from heliograph.base.log import Log
 from heliograph.base.paging import first_id_of
 from heliograph.base.periodic import repeat
+from heliograph.contacts import stored_import
 from heliograph.database.database import Database
 from heliograph.database.pruning import PAUSE_S, ROWS_AT_ONCE, PruningRule, prune
 from heliograph.inbound.tables import REPLIES_KEPT
 from heliograph.messages import tables as message_tables
 from heliograph.messages.retention import EVENTS, keep_from
 from heliograph.monitoring import tables as monitoring_tables
+from heliograph.senders import documents
 from heliograph.webhooks import forget_endpoint
 from heliograph.webhooks.tables import EVENTS_KEPT_MS
 
@@ -47,12 +38,12 @@ KEPT: Final = (
     *otp.KEPT,
     *plugin.KEPT,
     *accounts.KEPT,
-    *contacts.KEPT,
+    *stored_import.KEPT,
     *users.KEPT,
     *alerts.KEPT,
     *pricing.KEPT,
     *monitoring_tables.KEPT,
-    *senders.DOCUMENTS_KEPT,
+    *documents.KEPT,
     *REPLIES_KEPT,
 )
 

@@ -7,12 +7,11 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph import wallet
 from heliograph.base import ids
 from heliograph.base.paging import PageWanted, Span
 from heliograph.messages.read import CAMPAIGN_PREFIX, SEND_PREFIX, Message
 from heliograph.messages.tables import sends
-from heliograph.wallet import Entry
+from heliograph.wallet import Entry, account_ledger
 
 # An entry is written in the transaction that stores a charge or a failure, and its id is made a few
 # milliseconds before or after. There is no index of references of charges: it would cost each send
@@ -49,7 +48,7 @@ def paid(tx: Connection, message: Message, account_id: str) -> Paid:
             entry
             for entry_type, at_ms in moments
             for entry in reversed(
-                wallet.history(
+                account_ledger.page(
                     tx,
                     account_id,
                     PageWanted(ENTRIES_MAX, None),

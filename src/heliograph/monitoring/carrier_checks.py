@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from heliograph.base.secrets import SecretUnreadable
-from heliograph.carriers import SIMULATOR_ID, Carrier, LinkState, Route
+from heliograph.carriers import SIMULATOR_ID, Carrier, LinkState, routing
 from heliograph.monitoring.check_result import CheckResult
 
 ALREADY_BOUND: Final = "command_status 0x00000005"  # ESME_RALYBND (SMPP 3.4, table 5-2)
@@ -70,7 +70,7 @@ def remedy(carrier: Carrier) -> str:
     )
 
 
-def routes(carriers: dict[int, Carrier], routes: list[Route]) -> Iterator[CheckResult]:
+def routes(carriers: dict[int, Carrier], routes: list[routing.Route]) -> Iterator[CheckResult]:
     """Tells of each route whether texts can take it. A carrier's weight stands behind its name."""
     if not routes:
         yield CheckResult(

@@ -12,14 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.clock import HOUR_MS, MINUTE_MS
-from heliograph.carriers import (
-    SIMULATOR_ID,
-    Carrier,
-    LinkState,
-    all_routes,
-    served_carriers,
-    unbound_links,
-)
+from heliograph.carriers import SIMULATOR_ID, Carrier, LinkState, carrier_states, routing
 from heliograph.monitoring import carrier_checks, work_checks
 from heliograph.monitoring.carrier_errors import CarrierError, errors_of_hour
 from heliograph.monitoring.check_result import CheckResult
@@ -106,7 +99,7 @@ def situation(tx: Connection, now_ms: int) -> Situation:
             last.get(carrier.id, _NO_SAMPLE).rates,
             hour.get(carrier.id, dict.fromkeys(COUNTS, 0)),
         )
-        for carrier in served_carriers(tx)
+        for carrier in carrier_states.served_carriers(tx)
     ]
     processes = registered_processes(tx)
     database = database_state(tx)
@@ -221,7 +214,7 @@ def _of_database(database: DatabaseNow) -> Iterator[Trouble]:
 def _of_carriers(
     tx: Connection, carriers: list[CarrierNow], before: Mapping[int, _CarrierSample], now_ms: int
 ) -> Iterator[Trouble]:
-    unbound = unbound_links(tx)
+    unbound = carrier_states.unbound_links(tx)
     for now in carriers:
         carrier = now.carrier
         if carrier.paused:
@@ -287,7 +280,7 @@ def _of_checks(
     yield from _troubles(work_checks.doubts(tx, now_ms))
     yield from _troubles(work_checks.webhooks(tx, kinds, now_ms))
     yield from _troubles(work_checks.one_time_passwords(tx, now_ms))
-    yield from _troubles(carrier_checks.routes(by_id, all_routes(tx)))
+    yield from _troubles(carrier_checks.routes(by_id, routing.all_routes(tx)))
 
 
 def _of_samples(

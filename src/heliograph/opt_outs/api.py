@@ -4,7 +4,7 @@ from typing import Final
 
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import AuditEntry
+from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.errors import NotFound
 from heliograph.base.paging import page_body, read_page
@@ -78,7 +78,9 @@ class _OptOutHandlers:
             [stored] = [
                 each for each in opt_outs_of(tx, owner, digits) if each.scope == asked.scope
             ]
-            audit_call(tx, call, owner.account_id, AuditEntry("opt_out.add"), is_counted=True)
+            audit_call(
+                tx, call, owner.account_id, audit_log.AuditEntry("opt_out.add"), is_counted=True
+            )
             record = as_suppression_record(stored, sandbox=owner.sandbox)
             return Answer.warning({"data": record, "created": bool(new)}, asked.warnings)
 
@@ -104,7 +106,9 @@ class _OptOutHandlers:
                 scope=scope,
             ):
                 raise NotFound("There is no such opt-out.")
-            audit_call(tx, call, owner.account_id, AuditEntry("opt_out.remove"), is_counted=True)
+            audit_call(
+                tx, call, owner.account_id, audit_log.AuditEntry("opt_out.remove"), is_counted=True
+            )
             return Answer({"data": {"phone": phone.digits, "deleted": True}})
 
         return self._db.transact(effect)

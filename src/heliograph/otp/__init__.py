@@ -1,7 +1,5 @@
 """Sends and verifies one-time passwords, and protects them from guessing and from pumping."""
 
-from heliograph.otp.code import ID_PREFIX as OTP_PREFIX
-from heliograph.otp.code import SANDBOX_CODE
 from heliograph.otp.erase import ERASED_AFTER_MS, SEALED, Eraser
 from heliograph.otp.range_guard import (
     RANGE_DIGITS,
@@ -19,9 +17,7 @@ __all__ = [
     "ALL_COUNTRIES",
     "ERASED_AFTER_MS",
     "KEPT",
-    "OTP_PREFIX",
     "RANGE_DIGITS",
-    "SANDBOX_CODE",
     "SEALED",
     "SENDS_MAX",
     "Blocked",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from heliograph import accounts
+from heliograph.accounts import notices
 from heliograph.base import clock, ids
 from heliograph.base.clock import HOUR_MS
 from heliograph.base.errors import ServiceError
@@ -207,12 +207,12 @@ class OtpBatchExtension:
             ],
         )
         for known in self._blocked():
-            await accounts.notify(
+            await notices.notify(
                 tx, known.account_id, "otp_range_blocked", _told(known), self._now_ms
             )
         await store_tallies(tx, self._counted.values(), self._now_ms)
         for tally in self._capped:
-            await accounts.notify(
+            await notices.notify(
                 tx,
                 tally.account_id,
                 "otp_too_many_unverified",

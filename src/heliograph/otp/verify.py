@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from heliograph.accounts import KeyCount, key_octets, quota_of_column
+from heliograph.accounts import storage_of_keys
 from heliograph.base import clock, ids, metrics
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.base.json import encode
@@ -164,11 +164,14 @@ class VerificationBatch:
         self._codes = codes
         self.now_ms = clock.now_ms()
         self._key_counts = {
-            account.account_id: KeyCount(account.keys.day, account.keys.live, account.keys.sandbox)
+            account.account_id: storage_of_keys.KeyCount(
+                account.keys.day, account.keys.live, account.keys.sandbox
+            )
             for account in locked
         }
         self._quotas = {
-            account.account_id: quota_of_column(account.keys_quota) for account in locked
+            account.account_id: storage_of_keys.quota_of_column(account.keys_quota)
+            for account in locked
         }
         self.partners = {account.account_id: account.partner_id for account in locked}
         self._used_keys = UsedKeys(
@@ -286,7 +289,7 @@ class VerificationBatch:
 
 
 def _key_octets(given: VerificationTry, raw: bytes) -> int:
-    return key_octets(VERIFY_PATH, given.idempotency_key) + len(raw)
+    return storage_of_keys.octets_of(VERIFY_PATH, given.idempotency_key) + len(raw)
 
 
 def _answer(given: VerificationTry, otp_id: str, verified_at_ms: int) -> bytes:

@@ -4,7 +4,7 @@ are raw, times are in milliseconds.
 
 from typing import Final
 
-from heliograph.accounts import NO_BOUND, StoredKind
+from heliograph.accounts import quotas, storage_of_keys
 from heliograph.database.statements import (
     BatchStatement,
     BigInt,
@@ -49,9 +49,9 @@ class LockedAccount(Row, frozen=True):
 _LOCKED: Final = f"""
     SELECT account_id, (SELECT epoch FROM config) AS config_epoch, keys_day AS day,
         keys_octets AS live, sandbox_keys_octets AS sandbox,
-           (SELECT coalesce(q.octets, {NO_BOUND}) FROM storage_quotas q
+           (SELECT coalesce(q.octets, {storage_of_keys.NO_BOUND}) FROM storage_quotas q
             WHERE q.account_id = wallets.account_id
-                AND q.kind = '{StoredKind.KEYS.value}') AS keys_quota,
+                AND q.kind = '{quotas.StoredKind.KEYS.value}') AS keys_quota,
            (SELECT a.parent_id FROM accounts a WHERE a.id = wallets.account_id) AS partner_id
     FROM wallets WHERE account_id """
 # With a customer's partner, whose tallies count what is verified; on SQLite, where nothing has to

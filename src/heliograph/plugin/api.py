@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
+from heliograph.accounts import audit_log
 from heliograph.accounts.states import ACTIVE, SUSPENDED
 from heliograph.base import clock
 from heliograph.base.short_texts import refused
@@ -21,7 +22,7 @@ from heliograph.plugin.request import (
 )
 from heliograph.plugin.site import SiteNotConnected, as_record, connect, locked_sites, only_site
 from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
-from heliograph.wallet import to_number, wallet_of
+from heliograph.wallet import money, wallet_of
 
 CONNECT_PATH: Final = "/sitebuilder/connect"
 LOGS_PATH: Final = "/sitebuilder/logs"
@@ -75,7 +76,7 @@ class _PluginHandlers:
                     "name": account.name,
                     "status": SUSPENDED if who.suspended else ACTIVE,
                     "sms_credits": wallet.shown.sms_credits,
-                    "wallet_balance": to_number(wallet.shown.balance_minor, wallet.currency),
+                    "wallet_balance": money.to_number(wallet.shown.balance_minor, wallet.currency),
                     "wallet_currency": wallet.currency,
                     "api_key_prefix": who.key_prefix,
                     "low_balance": wallet.is_low,
@@ -100,7 +101,7 @@ class _PluginHandlers:
                 now_ms=clock.now_ms(),
             )
             record = as_record(site)
-            audit_call(tx, call, who.account_id, accounts.AuditEntry("site.link", record["id"]))
+            audit_call(tx, call, who.account_id, audit_log.AuditEntry("site.link", record["id"]))
             return {"site": record}
 
         return self._once(call, CONNECT_PATH, effect, request.warnings)

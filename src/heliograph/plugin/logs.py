@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import MEASURES, StoredKind, charge, octets_of
+from heliograph.accounts import quotas
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.database.reads import records_of
@@ -93,10 +93,10 @@ def store_logs(
         answered.append(ids.text_of_raw(ID_PREFIX, raw))
     if fresh:
         owner = sites[entries[0].site_url]
-        charge(
+        quotas.charge(
             tx,
             owner.account_id,
-            StoredKind.LOGS,
+            quotas.StoredKind.LOGS,
             sum(map(_octets, fresh)),
             sandbox=owner.sandbox,
             now_ms=now_ms,
@@ -111,7 +111,7 @@ def _octets(row: Mapping[str, Any]) -> int:
         for name, value in row.items()
         if isinstance(value, str) and name not in ("id", "site_id")
     ]
-    return MEASURES[StoredKind.LOGS].row_octets + octets_of(*texts)
+    return quotas.MEASURES[quotas.StoredKind.LOGS].row_octets + quotas.octets_of(*texts)
 
 
 def _is_otp(entry: ReportedEntry, one_time: set[str]) -> bool:
@@ -157,8 +157,12 @@ def store_event(
     """
     raw = ids.raw_of_number(ids.new_number(now_ms))
     payload, meta = ("{}", None) if _names_otp(event) else (payload, meta)
-    octets = MEASURES[StoredKind.EVENTS].row_octets + octets_of(event, payload, meta or "")
-    charge(tx, site.account_id, StoredKind.EVENTS, octets, sandbox=site.sandbox, now_ms=now_ms)
+    octets = quotas.MEASURES[quotas.StoredKind.EVENTS].row_octets + quotas.octets_of(
+        event, payload, meta or ""
+    )
+    quotas.charge(
+        tx, site.account_id, quotas.StoredKind.EVENTS, octets, sandbox=site.sandbox, now_ms=now_ms
+    )
     tx.execute(
         site_events.insert().values(
             id=raw, site_id=site.id, event=event, payload=payload, meta=meta, created_at_ms=now_ms

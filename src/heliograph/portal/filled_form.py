@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from heliograph import users
 from heliograph.base.forms import shown
 from heliograph.base.json import decode_object, encode
 from heliograph.base.secrets import SecretUnreadable, decrypt, encrypt
 from heliograph.base.short_texts import refused
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.page_request import KEPT_COOKIE, ONCE_FIELD, TOKEN_FIELD, PageRequest
+from heliograph.users import sign_ins
 
 # as JSON has one, of no more digits than it can be read with
 NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,15})?", re.ASCII)
@@ -90,7 +90,7 @@ def sealed_after_end(asking: PageRequest) -> str:
     nobody knows who that was: what a stranger types is shown to no user.
     """
     with asking.db.read() as tx:
-        user_id = users.user_of_ended(tx, asking.session, now_ms=asking.now_ms)
+        user_id = sign_ins.user_of_ended(tx, asking.session, now_ms=asking.now_ms)
     return "" if user_id is None else sealed(asking, user_id)
 
 

@@ -16,7 +16,7 @@ from heliograph.portal.page_request import CONSOLE, PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
 from heliograph.portal.visit import OwnVisit, Visit, own_visit_of, visit_of
-from heliograph.users import Right, Session
+from heliograph.users import Right, operators, sign_ins
 
 Handler: TypeAlias = Callable[[PageRequest], Response]
 MembersPage: TypeAlias = Callable[[Connection, PageRequest, Visit], Response]
@@ -165,9 +165,9 @@ def page_for_members_else_console(show: Handler) -> Handler:
 
     def handle(asking: PageRequest) -> Response:
         with asking.db.read() as tx:
-            user_id = users.session_of(tx, asking.session, now_ms=asking.now_ms).user.id
+            user_id = sign_ins.session_of(tx, asking.session, now_ms=asking.now_ms).user.id
             is_member = bool(users.memberships(tx, user_id))
-            is_operator = not is_member and users.operator_role(tx, user_id) is not None
+            is_operator = not is_member and operators.role_of(tx, user_id) is not None
         return redirect_to_console(asking) if is_operator else show(asking)
 
     return handle
@@ -178,8 +178,8 @@ def redirect_to_console(asking: PageRequest) -> Response:
     return RedirectResponse(CONSOLE, SEE_OTHER, HEADERS)
 
 
-def record_session_use(asking: PageRequest, session: Session) -> None:
+def record_session_use(asking: PageRequest, session: sign_ins.Session) -> None:
     """Stores that a session is in use, if the last use that is stored is old enough."""
     if session.needs_use_recorded(asking.now_ms):
         with asking.db.write() as tx:
-            users.record_session_use(tx, asking.session, now_ms=asking.now_ms)
+            sign_ins.record_session_use(tx, asking.session, now_ms=asking.now_ms)

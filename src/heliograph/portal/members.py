@@ -17,7 +17,7 @@ from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit, visit_of
-from heliograph.users import Right, Role, User, password_tries
+from heliograph.users import Right, Role, User, members, password_tries
 
 ROLES: Final = tuple(role.value for role in Role)
 SAID: Final = {
@@ -40,9 +40,9 @@ def listed(
         visit=visit,
         members=[
             (users.text_id(member.user), member)
-            for member in users.members_of(tx, visit.account.id)
+            for member in members.of_account(tx, visit.account.id)
         ],
-        invitations=users.invitations_of(tx, visit.account.id, now_ms=asking.now_ms),
+        invitations=members.invitations_of(tx, visit.account.id, now_ms=asking.now_ms),
         may_change=visit.may(Right.MEMBERS),
         sends_mail=asking.service.sends_mail,
         roles=ROLES,
@@ -66,7 +66,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             if not asking.service.sends_mail:
                 raise NotFound("This service sends no mail. Its operator can add members.")
             password_tries.count_invitation(tx, account_id, form.get("email", ""), now_ms=now_ms)
-            users.invite(
+            members.invite(
                 tx,
                 account_id,
                 form.get("email", ""),
@@ -76,15 +76,15 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             )
             about = f"{form.get('email', '').strip()} {_role(form).value}"
         case "withdraw":
-            users.withdraw(tx, account_id, form.get("email", ""))
+            members.withdraw(tx, account_id, form.get("email", ""))
             about = form.get("email", "").strip()
         case "role":
             user, had = _member(tx, visit, form)
-            users.change_role(tx, account_id, user.id, _role(form), now_ms=now_ms)
+            members.change_role(tx, account_id, user.id, _role(form), now_ms=now_ms)
             about = None if had is _role(form) else f"{user.email} {_role(form).value}"
         case "remove":
             user, _ = _member(tx, visit, form)
-            users.remove(tx, account_id, user.id)
+            members.remove(tx, account_id, user.id)
             about = user.email
         case unknown:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
@@ -97,7 +97,7 @@ def _member(tx: Connection, visit: Visit, form: Mapping[str, str]) -> tuple[User
     """Returns the member whom a form names, and the role. Raises NotFound, also for a user of
     other accounts, in the same words.
     """
-    for member in users.members_of(tx, visit.account.id):
+    for member in members.of_account(tx, visit.account.id):
         if users.text_id(member.user) == form.get("user"):
             return member.user, member.role
     raise NotFound("This user is no member of the account.")

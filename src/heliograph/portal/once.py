@@ -19,7 +19,7 @@ from heliograph.portal.page_request import ONCE_FIELD, PageRequest
 from heliograph.portal.rendering import DoneNotice, Redirect, redirect
 from heliograph.portal.visit import Visit
 from heliograph.requests import Answer, KeyPlace, free_key, run_once, sha256_of_body
-from heliograph.users import Session
+from heliograph.users import sign_ins
 
 NOBODY: Final = "0" * 32  # has the forms of who is not signed in
 PATH_MAX: Final = 128  # characters of a path that are stored
@@ -74,7 +74,7 @@ def run_user_form_once(
 
 class _SignedIn(Protocol):
     @property
-    def session(self) -> Session: ...
+    def session(self) -> sign_ins.Session: ...
 
 
 V = TypeVar("V", bound=_SignedIn)
@@ -148,7 +148,7 @@ def random_of(asking: PageRequest, visit: Visit, purpose: str) -> bytes:
     return _random_of(asking, f"{visit.account.id} {visit.session.id}", purpose)
 
 
-def random_of_user(asking: PageRequest, session: Session, purpose: str) -> bytes:
+def random_of_user(asking: PageRequest, session: sign_ins.Session, purpose: str) -> bytes:
     """Returns the same for a form of a user that is of no account. Raises InvalidRequest."""
     return _random_of(asking, f"{session.user.id} {session.id}", purpose)
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import keys, senders, users, wallet
+from heliograph import keys, senders, wallet
 from heliograph.base.paging import PageWanted
 from heliograph.messages import read
 from heliograph.messages.reports import rollup_reports
@@ -23,7 +23,8 @@ from heliograph.portal.rendering import page
 from heliograph.portal.report_pages.report_tables import LAST_HOURS, last_hours
 from heliograph.portal.sign_in import user_page
 from heliograph.portal.visit import Visit, home_of
-from heliograph.wallet import Wallet
+from heliograph.users import passwords
+from heliograph.wallet import Wallet, account_ledger
 from heliograph.webhooks import endpoints, history
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX
 from heliograph.webhooks.states import FAILING, GONE
@@ -136,7 +137,7 @@ def _low(tx: Connection, visit: Visit, held: Wallet) -> list[Attention]:
     """Returns which figures of the wallet are below their thresholds. A wallet that never held
     anything is not low, but new.
     """
-    if not wallet.history(tx, visit.account.id, PageWanted(1, None)):
+    if not account_ledger.page(tx, visit.account.id, PageWanted(1, None)):
         return []
     found, money_page = list[Attention](), f"{visit.home}/money"
     if held.has_few_credits:
@@ -159,7 +160,7 @@ def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
             marked("Set a password"),
             marked("You need no link any more."),
             user_page.PATH,
-            users.stored_password(tx, visit.session.user.email) is not None,
+            passwords.find(tx, visit.session.user.email) is not None,
         ),
         FirstStep(
             marked("Send a text in sandbox"),

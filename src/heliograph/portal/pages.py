@@ -50,7 +50,7 @@ from heliograph.portal.sign_in import (
     user_page,
 )
 from heliograph.portal.wallet_pages import levels_plot, low_balance, money, purchase
-from heliograph.senders import DOCUMENTS_PER_SENDER_MAX
+from heliograph.senders.documents import DOCUMENTS_PER_SENDER_MAX
 from heliograph.users import Right
 
 OF_ACCOUNT: Final = "/portal/accounts/{account}"

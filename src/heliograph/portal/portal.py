@@ -60,7 +60,7 @@ from heliograph.portal.sign_in import sign_in_pages
 from heliograph.portal.sign_in.mailer import Mailer, mailer_for
 from heliograph.portal.uploaded_form import is_upload, read_upload
 from heliograph.portal.visit import NotFresh
-from heliograph.users import NotSignedIn, passkeys
+from heliograph.users import passkeys, sign_ins
 from heliograph.webhooks.http.address_guard import allowed_networks
 
 MAIL_EVERY_S: Final = 1.0
@@ -279,7 +279,7 @@ def _answered(handler: Handler, asking: PageRequest) -> Response:
     languages.use_language(asking.language)
     try:
         return handler(asking)
-    except NotSignedIn:
+    except sign_ins.NotSignedIn:
         return _whole(sign_in_pages.signed_out(asking))
     except NotFresh as missing:
         return _whole(sign_in_pages.confirm(asking, missing))

@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts, users
-from heliograph.accounts import Account, AuditEntry, Author, AuthorKind
+from heliograph.accounts import Account, audit_log
 from heliograph.base.errors import Forbidden, NotFound
 from heliograph.portal import languages
 from heliograph.portal.page_request import PageRequest
-from heliograph.users import Right, Role, Session
+from heliograph.users import Right, Role, operators, sign_ins, two_step
 
 MODES: Final = ("live", "sandbox")
 NO_ACCOUNT: Final = "You are a member of no account. Ask whoever invited you."
@@ -39,7 +39,7 @@ class Visit(NamedTuple):
     of an operator, who then sees what an owner sees, and may do nothing.
     """
 
-    session: Session
+    session: sign_ins.Session
     account: Account
     role: Role
     is_suspended: bool  # the account is, or the partner whose customer it is
@@ -107,14 +107,14 @@ class Visit(NamedTuple):
         record: str | None = None,
         detail: str | None = None,
     ) -> None:
-        """Stores that this user has changed something of the account (`accounts.AuditEntry`)."""
+        """Stores that this user has changed something of the account (`audit_log.AuditEntry`)."""
         assert self.looking is None, "an operator who looks changes nothing"
         user = self.session.user
-        accounts.audit(
+        audit_log.write(
             tx,
             self.account.id,
-            Author(AuthorKind.USER, user.id, user.email),
-            AuditEntry(action, record, detail),
+            audit_log.Author(audit_log.AuthorKind.USER, user.id, user.email),
+            audit_log.AuditEntry(action, record, detail),
             now_ms=asking.now_ms,
         )
 
@@ -124,7 +124,7 @@ class OwnVisit(NamedTuple):
     `member` is the visit to the user's oldest account, if there is one.
     """
 
-    session: Session
+    session: sign_ins.Session
     member: Visit | None
 
     @property
@@ -142,8 +142,8 @@ class OwnVisit(NamedTuple):
         sign-in, and, for an operator who has an app or a passkey, one that it was part of. If that
         is what is missing, it is a WeakSession.
         """
-        if users.has_weak_session(tx, self.session):
-            raise WeakSession(has_app=users.two_step.is_on(tx, self.session.user.id))
+        if operators.has_weak_session(tx, self.session):
+            raise WeakSession(has_app=two_step.is_on(tx, self.session.user.id))
         self.require_fresh(now_ms)
 
 
@@ -190,7 +190,7 @@ def own_visit_of(tx: Connection, asking: PageRequest) -> OwnVisit:
 
     Raises NotSignedIn.
     """
-    session = users.session_of(tx, asking.session, now_ms=asking.now_ms)
+    session = sign_ins.session_of(tx, asking.session, now_ms=asking.now_ms)
     if users.memberships(tx, session.user.id):
         return OwnVisit(session, visit_of(tx, asking))
     languages.use_language(languages.known_language(session.user.language) or asking.language)
@@ -198,7 +198,7 @@ def own_visit_of(tx: Connection, asking: PageRequest) -> OwnVisit:
 
 
 def _visit_of(tx: Connection, asking: PageRequest) -> Visit:
-    session = users.session_of(tx, asking.session, now_ms=asking.now_ms)
+    session = sign_ins.session_of(tx, asking.session, now_ms=asking.now_ms)
     languages.use_language(languages.known_language(session.user.language) or asking.language)
     memberships = users.memberships(tx, session.user.id)
     of_user = {
@@ -218,7 +218,7 @@ def _visit_of(tx: Connection, asking: PageRequest) -> Visit:
 
 
 def _acting(
-    tx: Connection, session: Session, of_user: Sequence[tuple[Account, Role]], wanted: str
+    tx: Connection, session: sign_ins.Session, of_user: Sequence[tuple[Account, Role]], wanted: str
 ) -> Visit:
     """Returns the visit of somebody who acts for a customer of a partner, in the role that he or
     she has there. It is judged with each request, by what is stored at that moment.

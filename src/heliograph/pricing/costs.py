@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
-from heliograph.carriers import carrier_named, check_prefix
+from heliograph.carriers import carrier_named, routing
 from heliograph.database import config
 from heliograph.database.reads import records_of
 from heliograph.pricing.tables import carrier_costs
@@ -69,7 +69,7 @@ def set_cost(
     """Sets what a segment costs with a carrier. Raises NotFound for an unknown carrier, and
     InvalidRequest.
     """
-    check_prefix(prefix)
+    routing.check_prefix(prefix)
     code, micro = money.currency(currency), _micro(amount)
     config.bump(tx)  # first: its row's lock makes two changes wait for each other
     cost = CarrierCost(carrier_named(tx, carrier_name).id, prefix, code, micro)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from heliograph.carriers import Rate, Rates
+from heliograph.carriers import current_rates
 from heliograph.pricing.market import Market, Weighed
 
 
@@ -20,11 +20,11 @@ class ChangeKind(StrEnum):
 class RateChange(NamedTuple):
     """Holds a rate as it is today, and as the sheet has it. One of them may not be there."""
 
-    today: Rate | None
-    then: Rate | None
+    today: current_rates.Rate | None
+    then: current_rates.Rate | None
 
     @property
-    def rate(self) -> Rate:
+    def rate(self) -> current_rates.Rate:
         """Returns whichever of the two there is; both have one account and one destination."""
         found = self.then or self.today
         assert found is not None
@@ -58,7 +58,9 @@ class Difference(NamedTuple):
         return ", ".join(f"{self.count(kind)} {kind}" for kind in ChangeKind)
 
 
-def difference(today: Iterable[Rate], sheet: Iterable[Rate], *, is_whole: bool) -> Difference:
+def difference(
+    today: Iterable[current_rates.Rate], sheet: Iterable[current_rates.Rate], *, is_whole: bool
+) -> Difference:
     """Returns what a sheet changes. With `is_whole`, the rates that it does not have are removed
     for each account that it has rates of (the general ones count as an account).
     """
@@ -73,17 +75,21 @@ def difference(today: Iterable[Rate], sheet: Iterable[Rate], *, is_whole: bool) 
     return Difference(changes)
 
 
-def _decides(rates: Rates, account_id: str, weighed: Weighed) -> Rate | None:
+def _decides(
+    rates: current_rates.Rates, account_id: str, weighed: Weighed
+) -> current_rates.Rate | None:
     beginning = weighed.beginning
     return rates.rate_of(account_id, beginning.digits, beginning.country_code)
 
 
-def weighed_after(market: Market, today: Sequence[Rate], planned: Difference) -> list[Weighed]:
+def weighed_after(
+    market: Market, today: Sequence[current_rates.Rate], planned: Difference
+) -> list[Weighed]:
     """Returns what segments would bring and cost wherever the sheet has a rate or takes one away.
     Where another rate decides, and did before, the sheet has nothing to do with it.
     """
     rates = {(rate.account_id, rate.destination): rate for rate in today}
-    told: dict[str, list[Rate]] = {}
+    told: dict[str, list[current_rates.Rate]] = {}
     for change in planned.changes:
         place = (change.rate.account_id, change.rate.destination)
         told.setdefault(change.rate.account_id, []).append(change.rate)
@@ -91,7 +97,7 @@ def weighed_after(market: Market, today: Sequence[Rate], planned: Difference) ->
             rates.pop(place, None)
         else:
             rates[place] = change.then
-    before, after = Rates(today), Rates(rates.values())
+    before, after = current_rates.Rates(today), current_rates.Rates(rates.values())
     of_sheet = {change.then for change in planned.changes}
     return [
         weighed

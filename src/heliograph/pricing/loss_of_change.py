@@ -5,9 +5,8 @@ from typing import NamedTuple, TypeVar
 
 from sqlalchemy.engine import Connection
 
-from heliograph import carriers
 from heliograph.base.clock import rfc3339
-from heliograph.carriers import GENERAL, Rate, Rates
+from heliograph.carriers import GENERAL, current_rates
 from heliograph.database import config
 from heliograph.pricing.costs import CarrierCost
 from heliograph.pricing.difference import difference, weighed_after
@@ -79,9 +78,9 @@ def changed_with_warning(
 
 def _changed(tx: Connection, change: Callable[[], T]) -> tuple[T, _Losses]:
     """Returns what `change` returns, and what sells below cost by it."""
-    before, rates_before = load_market(tx), carriers.load_rates(tx)
+    before, rates_before = load_market(tx), current_rates.load(tx)
     made = change()
-    after, rates = load_market(tx), carriers.load_rates(tx)
+    after, rates = load_market(tx), current_rates.load(tx)
     prefixes = before.prefixes | after.prefixes
     about = _destinations([*rates_before, *rates])
     of_today = _worse(
@@ -103,7 +102,7 @@ def _worse(before: Iterable[_Placed], after: Iterable[_Placed]) -> list[Weighed]
     """Returns what sells below cost now and did not, or did less, the worst first."""
     was = {of_one.place: of_one.weighed.cost_share for of_one in before}
     # one cost and one rate are told once, whatever numbers they are for
-    worse: dict[tuple[Rate, CarrierCost], Weighed] = {}
+    worse: dict[tuple[current_rates.Rate, CarrierCost], Weighed] = {}
     for place, each in after:
         if each.is_loss and each.cost_share > was.get(place, 0.0):
             worse.setdefault((each.rate, each.cost), each)
@@ -115,9 +114,11 @@ def _by_place(weighed: Iterable[Weighed]) -> Iterator[_Placed]:
         yield _Placed(_NumbersOfAccount(each.rate.account_id, each.beginning.digits), each)
 
 
-def _destinations(rates: Sequence[Rate]) -> dict[str, list[Rate]]:
+def _destinations(rates: Sequence[current_rates.Rate]) -> dict[str, list[current_rates.Rate]]:
     """Returns the rates of each account, and of all what holds where nothing is set."""
-    of_accounts: dict[str, list[Rate]] = {GENERAL: [Rate(GENERAL, DEFAULT, None)]}
+    of_accounts: dict[str, list[current_rates.Rate]] = {
+        GENERAL: [current_rates.Rate(GENERAL, DEFAULT, None)]
+    }
     for rate in rates:
         of_accounts.setdefault(rate.account_id, []).append(rate)
     return of_accounts
@@ -125,11 +126,11 @@ def _destinations(rates: Sequence[Rate]) -> dict[str, list[Rate]]:
 
 def _placed(
     market: Market,
-    rates: Sequence[Rate],
-    about: Mapping[str, Sequence[Rate]],
+    rates: Sequence[current_rates.Rate],
+    about: Mapping[str, Sequence[current_rates.Rate]],
     prefixes: frozenset[str],
 ) -> Iterator[_Placed]:
-    every = Rates(rates)
+    every = current_rates.Rates(rates)
     for account_id, of_one in about.items():
         for each in market.weighed(every, account_id, of_one, also=prefixes):
             yield _Placed(_NumbersOfAccount(account_id, each.beginning.digits), each)

@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from heliograph import carriers
-from heliograph.carriers import Rate, Rates, Route, Routes
+from heliograph.carriers import current_rates, routing
 from heliograph.pricing.costs import MICRO_PLACES, CarrierCost, Costs, load_costs
 from heliograph.text.sample_numbers import country_of_prefix, sample_number
 from heliograph.wallet import money
@@ -48,7 +47,7 @@ class Weighed(NamedTuple):
     """
 
     beginning: Beginning
-    rate: Rate
+    rate: current_rates.Rate
     cost: CarrierCost
     price: Price | None
 
@@ -89,10 +88,10 @@ class Market:
     """Holds routes, costs and prices of the moment, to weigh rates against."""
 
     def __init__(
-        self, routes: Iterable[Route], costs: Iterable[CarrierCost], prices: Iterable[Price]
+        self, routes: Iterable[routing.Route], costs: Iterable[CarrierCost], prices: Iterable[Price]
     ) -> None:
         listed = list(routes)
-        self._routes, self._costs = Routes(listed), Costs(costs)
+        self._routes, self._costs = routing.Routes(listed), Costs(costs)
         self._prices: Mapping[str, Price] = {price.currency: price for price in prices}
         # of routes and costs: what a segment costs changes at them
         self.prefixes = self._costs.prefixes | {route.prefix for route in listed}
@@ -103,9 +102,9 @@ class Market:
 
     def weighed(
         self,
-        rates: Rates,
+        rates: current_rates.Rates,
         account_id: str,
-        about: Iterable[Rate],
+        about: Iterable[current_rates.Rate],
         *,
         also: frozenset[str] = frozenset(),
     ) -> Iterator[Weighed]:
@@ -145,7 +144,9 @@ class Market:
                 chosen |= {_beginning(each) for each in every[first:last]}
         return sorted(chosen, key=lambda each: each.digits)
 
-    def _weigh(self, rates: Rates, account_id: str, beginning: Beginning) -> Weighed | None:
+    def _weigh(
+        self, rates: current_rates.Rates, account_id: str, beginning: Beginning
+    ) -> Weighed | None:
         route = self._routes.carriers_for(beginning.digits)
         costs = [
             cost
@@ -167,7 +168,7 @@ class Market:
 
 def load_market(tx: Connection) -> Market:
     """Returns what rates are weighed against now."""
-    return Market(carriers.load_routes(tx), load_costs(tx), all_prices(tx))
+    return Market(routing.load_routes(tx), load_costs(tx), all_prices(tx))
 
 
 def _countries(destinations: set[str]) -> set[str]:

@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import carriers
 from heliograph.base.short_texts import refused
-from heliograph.carriers import Rate
+from heliograph.carriers import current_rates
 from heliograph.pricing.costs import micro_text
 from heliograph.pricing.difference import Difference, weighed_after
 from heliograph.pricing.market import Weighed, load_market
@@ -16,7 +16,7 @@ LOSSES_NAMED_MAX: Final = 3  # in a sentence; pages show them in a table
 
 
 def require_no_loss(
-    tx: Connection, today: Sequence[Rate], planned: Difference, *, allows_loss: bool
+    tx: Connection, today: Sequence[current_rates.Rate], planned: Difference, *, allows_loss: bool
 ) -> None:
     """Raises InvalidRequest if these changes make somebody pay less for a segment than it costs,
     unless that is allowed.
@@ -56,7 +56,7 @@ def loss_words(weighed: Weighed, carrier_names: Mapping[int, str]) -> str:
 def store_changes(tx: Connection, planned: Difference) -> None:
     """Makes the rates as they are planned."""
     effective = planned.effective
-    carriers.change_rates(
+    current_rates.change(
         tx,
         [change.today for change in effective if change.today is not None],
         [change.then for change in effective if change.then is not None],

@@ -19,7 +19,7 @@ from heliograph.base.csv.reader import CsvReader, text_of
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
-from heliograph.carriers import CREDITS_PER_SEGMENT_MAX, GENERAL, Rate, checked_rate
+from heliograph.carriers import GENERAL, current_rates
 
 FILE_OCTETS_MAX: Final = 1_048_576  # a row has some 20
 ROWS_MAX: Final = 5_000  # set in one transaction of less than a second
@@ -50,7 +50,7 @@ class BadRow(NamedTuple):
 class ReadSheet(NamedTuple):
     """Holds the rates of a file, and the rows that are none."""
 
-    rates: list[Rate]
+    rates: list[current_rates.Rate]
     bad: list[BadRow]
 
 
@@ -88,13 +88,13 @@ def read_credits(text: str) -> int | None:
     if not (text.isascii() and text.isdigit() and len(text) <= _CREDITS_DIGITS_MAX):
         raise refused(
             "credits",
-            f"must be a whole number from 0 to {CREDITS_PER_SEGMENT_MAX}, or none; not"
-            f" {shown(text)}",
+            f"must be a whole number from 0 to {current_rates.CREDITS_PER_SEGMENT_MAX}, or none;"
+            f" not {shown(text)}",
         )
     return int(text)
 
 
-def write_sheet(rates: Iterable[Rate], account_text: Callable[[str], str]) -> str:
+def write_sheet(rates: Iterable[current_rates.Rate], account_text: Callable[[str], str]) -> str:
     """Returns rates as a file in CSV. `account_text` returns the text id of an account."""
     lines = [line_of(COLUMNS, DELIMITER)]
     for rate in rates:
@@ -111,7 +111,7 @@ def _read_rows(rows: Iterator[_FileRow], account_of: AccountOf) -> ReadSheet:
     if first.why:
         raise refused("file", f"cannot be read: line {first.line} {first.why}")
     places = _CellPlaces.of(columns_of(first.cells))
-    rates: dict[tuple[str, str], Rate] = {}
+    rates: dict[tuple[str, str], current_rates.Rate] = {}
     bad = []
     accounts: dict[str, str] = {"": GENERAL}
     for count, row in enumerate(rows, 1):
@@ -168,7 +168,7 @@ class _CellPlaces(NamedTuple):
 
 def _rate(
     row: _FileRow, places: _CellPlaces, accounts: dict[str, str], account_of: AccountOf
-) -> Rate:
+) -> current_rates.Rate:
     """Returns the rate that a row is. Raises _BadCell."""
     if row.why:
         raise _BadCell(row.why)
@@ -195,7 +195,7 @@ def _rate(
                 raise _BadCell(f"is of one account too many: a file has at most {ACCOUNTS_MAX}")
             accounts[whose] = account_of(whose)
         named = lower if lower == "default" else destination.removeprefix("+").replace(" ", "")
-        return checked_rate(Rate(accounts[whose], named, credits))
+        return current_rates.check(current_rates.Rate(accounts[whose], named, credits))
     except NotFound as wrong:
         raise _BadCell(f"account names none: {wrong}") from wrong
     except InvalidRequest as wrong:

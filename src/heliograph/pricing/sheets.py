@@ -10,14 +10,14 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, carriers, users
-from heliograph.accounts import AuditEntry, Author, AuthorKind
+from heliograph import users
+from heliograph.accounts import audit_log
 from heliograph.base import ids
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.paging import first_id_of
 from heliograph.base.short_texts import REASON_MAX, cut, one_line, printable, refused
-from heliograph.carriers import GENERAL, Rate
+from heliograph.carriers import GENERAL, current_rates
 from heliograph.database import config
 from heliograph.database.reads import records_of
 from heliograph.pricing.difference import Difference, difference, weighed_after
@@ -77,7 +77,7 @@ _COLUMNS: Final = [rate_sheets.c[name] for name in RateSheet._fields]
 def upload(
     tx: Connection,
     name: str,
-    rates: Sequence[Rate],
+    rates: Sequence[current_rates.Rate],
     by: User | None,
     *,
     is_whole: bool,
@@ -127,7 +127,7 @@ def plan(
     config.bump(tx)  # first: nobody changes a rate between what is read and what is written
     if at_ms is None:
         apply_due(tx, now_ms=now_ms)
-    today = carriers.load_rates(tx)
+    today = current_rates.load(tx)
     changes = difference(today, rates_of(tx, sheet), is_whole=sheet.is_whole)
     require_no_loss(tx, today, changes, allows_loss=allows_loss)
     planned = sheet._replace(
@@ -164,7 +164,7 @@ def apply_if_planned(tx: Connection, sheet: RateSheet, *, now_ms: int) -> bool:
     applied = sheet._replace(status=APPLIED, ended_at_ms=now_ms)
     if not _store(tx, applied):
         return False
-    changes = difference(carriers.load_rates(tx), rates_of(tx, sheet), is_whole=sheet.is_whole)
+    changes = difference(current_rates.load(tx), rates_of(tx, sheet), is_whole=sheet.is_whole)
     store_changes(tx, changes)
     _log(tx, applied, "rate.sheet", changes.words, now_ms=now_ms)
     if sheet.user_id is not None:  # commands write into no log
@@ -219,17 +219,22 @@ def newest_sheets(tx: Connection, *, limit: int = LISTED_MAX) -> list[RateSheet]
     return records_of(RateSheet, tx.execute(query))
 
 
-def rates_of(tx: Connection, sheet: RateSheet) -> list[Rate]:
+def rates_of(tx: Connection, sheet: RateSheet) -> list[current_rates.Rate]:
     """Returns the rates that a sheet has."""
     query = sa.select(rate_sheets.c.lines).where(rate_sheets.c.id == sheet.id)
     lines: list[Any] = json.loads(tx.execute(query).scalar_one())
-    return [Rate(account_id, destination, credits) for account_id, destination, credits in lines]
+    return [
+        current_rates.Rate(account_id, destination, credits)
+        for account_id, destination, credits in lines
+    ]
 
 
-def outlook_of(tx: Connection, rates: Sequence[Rate], *, is_whole: bool) -> SheetOutlook:
+def outlook_of(
+    tx: Connection, rates: Sequence[current_rates.Rate], *, is_whole: bool
+) -> SheetOutlook:
     """Returns what a sheet of these rates would change if it were applied now."""
     # a sheet changes nothing of the accounts that it does not name
-    today = carriers.load_rates_of(tx, {GENERAL, *(rate.account_id for rate in rates)})
+    today = current_rates.load_of(tx, {GENERAL, *(rate.account_id for rate in rates)})
     changes = difference(today, rates, is_whole=is_whole)
     return SheetOutlook(changes, weighed_after(load_market(tx), today, changes))
 
@@ -255,12 +260,12 @@ def _moved(to: str, ended_at_ms: int | None) -> sa.Update:
 
 def _audit_accounts(tx: Connection, user_id: str, changes: Difference, *, now_ms: int) -> None:
     """Writes into the audit logs of the accounts whose own rates have changed."""
-    author = Author(AuthorKind.OPERATOR, user_id, accounts.OPERATOR_NAME)
+    author = audit_log.Author(audit_log.AuthorKind.OPERATOR, user_id, audit_log.OPERATOR_NAME)
     counts = Counter(change.rate.account_id for change in changes.effective)
     del counts[GENERAL]
     for account_id, count in counts.items():
-        told = AuditEntry("rate.sheet", None, f"{count} rate{'' if count == 1 else 's'}")
-        accounts.audit(tx, account_id, author, told, now_ms=now_ms)
+        told = audit_log.AuditEntry("rate.sheet", None, f"{count} rate{'' if count == 1 else 's'}")
+        audit_log.write(tx, account_id, author, told, now_ms=now_ms)
 
 
 def _log(tx: Connection, sheet: RateSheet, action: str, after: str, *, now_ms: int) -> None:

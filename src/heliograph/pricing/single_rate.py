@@ -2,24 +2,23 @@
 
 from sqlalchemy.engine import Connection
 
-from heliograph import carriers
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
-from heliograph.carriers import Rate
+from heliograph.carriers import current_rates
 from heliograph.pricing.difference import Difference, RateChange
 from heliograph.pricing.rate_change import require_no_loss, store_changes
 from heliograph.pricing.sheets import apply_due
 
 
 def change_rate(
-    tx: Connection, rate: Rate, *, is_removed: bool, allows_loss: bool, now_ms: int
+    tx: Connection, rate: current_rates.Rate, *, is_removed: bool, allows_loss: bool, now_ms: int
 ) -> RateChange:
     """Sets a rate, or removes that of its account and destination. Raises NotFound if there is none
     to remove, and InvalidRequest.
     """
-    checked = carriers.checked_rate(rate)
+    checked = current_rates.check(rate)
     apply_due(tx, now_ms=now_ms)  # it also keeps others from changing rates meanwhile
-    today = carriers.load_rates(tx)
+    today = current_rates.load(tx)
     place = (checked.account_id, checked.destination)
     before = next((each for each in today if (each.account_id, each.destination) == place), None)
     if is_removed and before is None:

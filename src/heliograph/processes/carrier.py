@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from heliograph.base import cancelling, clock
-from heliograph.carriers import Carrier, Link, SmppSettings
+from heliograph.carriers import Carrier, Link
+from heliograph.carriers.smpp import SmppSettings
 from heliograph.messages.carrier.turn import Turn
 from heliograph.processes.rate_share import Share
 

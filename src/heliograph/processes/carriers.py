@@ -17,10 +17,9 @@ from heliograph.carriers import (
     Carrier,
     Link,
     LinkState,
-    SmppSettings,
     all_carriers,
+    carrier_states,
     connection_settings,
-    record_state,
 )
 from heliograph.carriers.simulator import (
     RECEIPTS_OWED_MAX,
@@ -28,6 +27,7 @@ from heliograph.carriers.simulator import (
     SimulatorLink,
     SimulatorSettings,
 )
+from heliograph.carriers.smpp import SmppSettings
 from heliograph.carriers.smpp.link import SmppLink
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
@@ -351,4 +351,4 @@ class Dispatch:
 
     def _record(self, carrier_id: int, state: LinkState, detail: str) -> None:
         with self._db.write() as tx:
-            record_state(tx, self._lease.number, carrier_id, state, detail, clock.now_ms())
+            carrier_states.record(tx, self._lease.number, carrier_id, state, detail, clock.now_ms())

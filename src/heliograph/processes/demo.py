@@ -27,11 +27,13 @@ from heliograph.base import clock
 from heliograph.base.addresses import TERMINAL
 from heliograph.base.errors import InsufficientCredits
 from heliograph.base.settings import Settings
-from heliograph.carriers import SIMULATOR, SIMULATOR_ID, all_routes, set_route, text_of_phone
+from heliograph.carriers import SIMULATOR, SIMULATOR_ID, routing, text_of_phone
 from heliograph.database.database import Database
 from heliograph.inbound import receive
 from heliograph.processes import serve
 from heliograph.text import GSM_7, Phone
+from heliograph.users import sign_ins
+from heliograph.wallet import ledger
 
 ACCOUNT: Final = "Demo Shop"
 SENDER: Final = "DEMO"
@@ -123,7 +125,7 @@ def prepare(db: Database, now_ms: int) -> Ready:
         account = there[0] if there else accounts.create(tx, ACCOUNT, "GH", now_ms=now_ms)
         if not there:
             wallet.open_wallet(tx, account.id, "GHS")
-            wallet.grant(
+            ledger.grant(
                 tx,
                 account.id,
                 CREDITS + CUSTOMERS_CREDITS,
@@ -142,8 +144,8 @@ def prepare(db: Database, now_ms: int) -> Ready:
                 keys.revoke(tx, key.id, now_ms=now_ms)
         if NUMBER not in {each.digits for each in inbound.all_numbers(tx)}:
             inbound.add_number(tx, NUMBER, SIMULATOR, account.id, now_ms=now_ms)
-        if not all_routes(tx):
-            set_route(tx, "", [SIMULATOR])
+        if not routing.all_routes(tx):
+            routing.set_route(tx, "", [SIMULATOR])
         live, sandbox = (
             keys.issue(
                 tx,
@@ -158,7 +160,7 @@ def prepare(db: Database, now_ms: int) -> Ready:
         )
         user = users.add(tx, EMAIL, now_ms=now_ms)
         users.set_role(tx, user.id, account.id, users.Role.OWNER, now_ms=now_ms)
-        link = users.make_link(tx, user.id, now_ms=now_ms)
+        link = sign_ins.make_link(tx, user.id, now_ms=now_ms)
     db.close()
     return Ready(live, sandbox, str(connect.as_record(customer)["id"]), site.site_url, link)
 

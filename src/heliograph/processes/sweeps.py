@@ -15,14 +15,10 @@ from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.carriers import (
     Carrier,
-    Routes,
     all_carriers,
+    carrier_states,
     down_carriers,
-    load_routes,
-    outdated_states,
-    remember_id_format,
-    remember_read_as,
-    repair_states,
+    routing,
     setting,
 )
 from heliograph.database import config
@@ -181,10 +177,10 @@ class Sweeps:
 
     def _repair_states(self) -> None:
         with self._db.read() as tx:
-            if not outdated_states(tx):
+            if not carrier_states.outdated(tx):
                 return
         with self._db.write() as tx:
-            repair_states(tx, clock.now_ms())
+            carrier_states.repair(tx, clock.now_ms())
 
     async def _fail_over(self) -> None:
         routes, down = await asyncio.to_thread(self._routing)
@@ -192,9 +188,12 @@ class Sweeps:
         if down and await fail_over(self._db, routes, down, self._queue, clock.now_ms()):
             self._wake(set(self._running))
 
-    def _routing(self) -> tuple[Routes, frozenset[int]]:
+    def _routing(self) -> tuple[routing.Routes, frozenset[int]]:
         with self._db.read() as tx:
-            routes, down = Routes(load_routes(tx)), down_carriers(tx, clock.now_ms())
+            routes, down = (
+                routing.Routes(routing.load_routes(tx)),
+                down_carriers(tx, clock.now_ms()),
+            )
         if down != self._down:  # new messages must take the other carrier too
             with self._db.write() as tx:
                 config.bump(tx)
@@ -241,7 +240,8 @@ class Sweeps:
             return
         log.info("carrier_id_format_learnt", carrier=carrier.name, id_format=id_format)
         await asyncio.to_thread(
-            self._db.transact, lambda tx: remember_id_format(tx, carrier.id, id_format)
+            self._db.transact,
+            lambda tx: carrier_states.remember_id_format(tx, carrier.id, id_format),
         )
         turn.follow(replace(turn.carrier, id_format=id_format))
 
@@ -259,7 +259,8 @@ class Sweeps:
             matched=found,
         )
         await asyncio.to_thread(
-            self._db.transact, lambda tx: remember_read_as(tx, carrier.id, carrier.id_format)
+            self._db.transact,
+            lambda tx: carrier_states.remember_read_as(tx, carrier.id, carrier.id_format),
         )
         running.read_as = carrier.id_format
 

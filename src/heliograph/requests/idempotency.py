@@ -13,7 +13,7 @@ from typing import Final
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import MEASURES, StorageQuotaReached, StoredKind, charge, octets_of
+from heliograph.accounts import quotas
 from heliograph.base import clock
 from heliograph.base.errors import Conflict
 from heliograph.base.json import encode
@@ -92,19 +92,23 @@ def run_once(
     if not is_counted:
         keep_answer(tx, place, answer.raw.decode())
         return answer
-    octets = MEASURES[StoredKind.ANSWERS].row_octets + octets_of(path, place.key) + len(answer.raw)
+    octets = (
+        quotas.MEASURES[quotas.StoredKind.ANSWERS].row_octets
+        + quotas.octets_of(path, place.key)
+        + len(answer.raw)
+    )
     try:
         with tx.begin_nested():  # so that what was counted and is refused is not counted
-            charge(
+            quotas.charge(
                 tx,
                 place.account_id,
-                StoredKind.ANSWERS,
+                quotas.StoredKind.ANSWERS,
                 octets,
                 sandbox=place.sandbox,
                 now_ms=now_ms,
             )
             keep_answer(tx, place, answer.raw.decode())
-    except StorageQuotaReached:
+    except quotas.StorageQuotaReached:
         if not is_opt_out:
             raise
         free_key(tx, place)

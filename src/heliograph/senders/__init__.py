@@ -2,20 +2,6 @@
 approves them.
 """
 
-from heliograph.senders.documents import (
-    DOCUMENT_OCTETS_MAX,
-    DOCUMENTS_KEPT,
-    DOCUMENTS_PER_SENDER_MAX,
-    SenderDocument,
-    attach,
-    content_of,
-    decided_on,
-    detach,
-    document_of,
-    documents_of,
-    may_have_more,
-    remove_documents,
-)
 from heliograph.senders.history import (
     Step,
     as_step_record,
@@ -35,7 +21,6 @@ from heliograph.senders.register import (
     reject,
     suspend,
 )
-from heliograph.senders.reserved import Reserved, release, reserve, reserved, why_reserved
 from heliograph.senders.rules import check
 from heliograph.senders.sender import (
     Sender,
@@ -51,44 +36,27 @@ from heliograph.senders.sender import (
     usable,
     waiting,
 )
-from heliograph.senders.states import APPROVED, REJECTED, STATUSES, SUBMITTED, SUSPENDED
 
 __all__ = [
-    "APPROVED",
-    "DOCUMENTS_KEPT",
-    "DOCUMENTS_PER_SENDER_MAX",
-    "DOCUMENT_OCTETS_MAX",
     "PURPOSE_MAX",
-    "REJECTED",
-    "STATUSES",
-    "SUBMITTED",
-    "SUSPENDED",
     "LikeName",
-    "Reserved",
     "Sender",
-    "SenderDocument",
     "Step",
     "api",
     "approve",
     "approved_senders",
     "as_record",
     "as_step_record",
-    "attach",
     "changes",
     "check",
-    "content_of",
     "counted_by_past_status",
-    "decided_on",
     "default_senders",
-    "detach",
-    "document_of",
-    "documents_of",
+    "documents",
     "find",
     "history",
     "like_hosts",
     "look_alikes",
     "make_default",
-    "may_have_more",
     "named",
     "own_sender",
     "owners_of",
@@ -96,10 +64,7 @@ __all__ = [
     "register",
     "registered",
     "reject",
-    "release",
-    "remove_documents",
-    "reserve",
-    "reserved",
+    "reserved_names",
     "states",
     "submitted_at_ms",
     "suspend",
@@ -107,5 +72,4 @@ __all__ = [
     "usable",
     "waiting",
     "waiting_look_alikes",
-    "why_reserved",
 ]

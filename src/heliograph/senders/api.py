@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
-from heliograph.accounts import AuditEntry
+from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.forms import Form, keeping
 from heliograph.base.paging import page_body, read_page
@@ -107,7 +107,7 @@ class _SenderHandlers:
                 now_ms=clock.now_ms(),
             )
             for action in changes(before, sender):
-                entry = AuditEntry(action, text_id(sender), sender.sender)
+                entry = audit_log.AuditEntry(action, text_id(sender), sender.sender)
                 audit_call(tx, call, account_id, entry)
             body = {"data": as_record(sender, _customer_id(tx, account_id))}
             return Answer({**body, "warnings": request.warnings} if request.warnings else body)

@@ -24,13 +24,11 @@ from heliograph.senders.states import SUBMITTED
 from heliograph.senders.tables import DOCUMENT_NAME_MAX, sender_documents
 
 DOCUMENT_PREFIX: Final = "doc"
-DOCUMENT_OCTETS_MAX: Final = 5 * 1_024 * 1_024  # a letter that was scanned, in some pages
+OCTETS_MAX: Final = 5 * 1_024 * 1_024  # a letter that was scanned, in some pages
 DOCUMENTS_PER_SENDER_MAX: Final = 5
 DOCUMENTS_PER_ACCOUNT_MAX: Final = 50  # 250 MiB, however many sender IDs it registers
 DOCUMENTS_KEPT_MS: Final = 400 * DAY_MS  # as long as the logs that tell of the decision
-DOCUMENTS_KEPT: Final = (
-    PruningRule(sender_documents.name, "id", DOCUMENTS_KEPT_MS, is_counts=True),
-)
+KEPT: Final = (PruningRule(sender_documents.name, "id", DOCUMENTS_KEPT_MS, is_counts=True),)
 PDF_END_OCTETS: Final = 1_024  # where readers look for %%EOF (ISO 32000-1, annex H, 3.4.4)
 
 
@@ -94,8 +92,8 @@ def attach(
     Raises NotFound; InvalidRequest for a sender ID that does not wait, for what is no such
     document or too large, and for one too many.
     """
-    if len(content) > DOCUMENT_OCTETS_MAX:
-        raise refused("file", f"must have at most {DOCUMENT_OCTETS_MAX // 1_024**2} MiB")
+    if len(content) > OCTETS_MAX:
+        raise refused("file", f"must have at most {OCTETS_MAX // 1_024**2} MiB")
     kind = kind_of(content)
     sender = _waiting(tx, account_id, sender_text_id)
     columns = sender_documents.c
@@ -127,7 +125,7 @@ def detach(
     ID that does not wait any more, and for a document that was decided on before.
     """
     sender = _waiting(tx, account_id, sender_text_id)
-    document = document_of(tx, sender, document_text_id)
+    document = find(tx, sender, document_text_id)
     if decided_on(tx, sender, [document]):
         raise refused("file", "cannot be removed: somebody has decided on it")
     tx.execute(sender_documents.delete().where(sender_documents.c.id == document.id))
@@ -150,17 +148,17 @@ def may_have_more(tx: Connection, sender: Sender) -> bool:
     """Returns whether a sender ID may have one more document. Those that were decided on cannot be
     removed, so they do not count: else who is asked for one more could attach none.
     """
-    found = documents_of(tx, sender)
+    found = of_sender(tx, sender)
     return len(found) - len(decided_on(tx, sender, found)) < DOCUMENTS_PER_SENDER_MAX
 
 
-def documents_of(tx: Connection, sender: Sender) -> list[SenderDocument]:
+def of_sender(tx: Connection, sender: Sender) -> list[SenderDocument]:
     """Returns the documents of a sender ID, in the order in which they were attached."""
     query = sa.select(*_COLUMNS).where(sender_documents.c.sender_id == sender.id)
     return records_of(SenderDocument, tx.execute(query.order_by(sender_documents.c.id)))
 
 
-def document_of(tx: Connection, sender: Sender, document_text_id: str) -> SenderDocument:
+def find(tx: Connection, sender: Sender, document_text_id: str) -> SenderDocument:
     """Returns the document of a sender ID with this id in text form. Raises NotFound."""
     raw = ids.raw_of_text(DOCUMENT_PREFIX, document_text_id)
     found = sender_documents.c
@@ -178,7 +176,7 @@ def content_of(tx: Connection, document: SenderDocument) -> bytes:
     return bytes(tx.execute(query).scalar_one())
 
 
-def remove_documents(tx: Connection, account_id: str) -> int:
+def remove_all(tx: Connection, account_id: str) -> int:
     """Removes all documents of an account (raw id), and returns how many there were."""
     columns = sender_documents.c
     return tx.execute(sender_documents.delete().where(columns.account_id == account_id)).rowcount

@@ -14,7 +14,7 @@ from heliograph.base.short_texts import BY_MAX, REASON_MAX, one_line, refused
 from heliograph.database import config
 from heliograph.senders.history import Step, note
 from heliograph.senders.look_alikes import skeleton
-from heliograph.senders.reserved import refuse_reserved
+from heliograph.senders.reserved_names import refuse_reserved
 from heliograph.senders.rules import check, folded
 from heliograph.senders.sender import COLUMNS, Sender, by_id, own_sender
 from heliograph.senders.states import APPROVED, REJECTED, SENDER, SUBMITTED, SUSPENDED

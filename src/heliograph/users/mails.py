@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.clock import DAY_MS
 from heliograph.base.short_texts import EMAIL_MAX
-from heliograph.users.sign_in import LINK_OCTETS, LINKS_MAX, digest, make_link
+from heliograph.users.sign_ins import LINK_OCTETS, LINKS_MAX, digest, make_link
 from heliograph.users.tables import (
     invitations,
     link_requests,

@@ -8,13 +8,13 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
-from heliograph.accounts import AuditEntry, Author, AuthorKind
+from heliograph.accounts import audit_log
 from heliograph.base import ids
 from heliograph.base.errors import NotFound, Unauthorized
 from heliograph.base.short_texts import refused
 from heliograph.users.mails import INVITATION_MS, mail_invitation
 from heliograph.users.roles import Role
-from heliograph.users.sign_in import NotSignedIn, begin_session, digest
+from heliograph.users.sign_ins import NotSignedIn, begin_session, digest
 from heliograph.users.tables import invitations, mails, members, users
 from heliograph.users.user import User, add, read_email, remove_member, set_role, with_email
 
@@ -45,7 +45,7 @@ class Invitation(NamedTuple):
     expires_at_ms: int
 
 
-def members_of(tx: Connection, account_id: str) -> list[AccountMember]:
+def of_account(tx: Connection, account_id: str) -> list[AccountMember]:
     """Returns the members of an account, by address."""
     query = (
         sa.select(users, members.c.role)
@@ -92,7 +92,7 @@ def invite(
     """
     accounts.require_open(accounts.locked(tx, account_id))
     address = read_email(email)
-    there = members_of(tx, account_id)
+    there = of_account(tx, account_id)
     if address in (member.user.email for member in there):
         raise refused("email", "belongs to a member already: change the role in the list")
     open_ones = invitations_of(tx, account_id, now_ms=now_ms)
@@ -154,11 +154,11 @@ def accept(
     user = add(tx, invitation.email, now_ms=now_ms)
     set_role(tx, user.id, invitation.account_id, invitation.role, now_ms=now_ms)
     _withdraw(tx, invitation.account_id, invitations.c.id == invitation.id)
-    accounts.audit(
+    audit_log.write(
         tx,
         invitation.account_id,
-        Author(AuthorKind.USER, user.id, user.email),
-        AuditEntry("member.join", detail=invitation.role.value),
+        audit_log.Author(audit_log.AuthorKind.USER, user.id, user.email),
+        audit_log.AuditEntry("member.join", detail=invitation.role.value),
         now_ms=now_ms,
     )
     if there is not None:
@@ -215,7 +215,7 @@ def _require_room(tx: Connection, account_id: str) -> None:
 
 
 def _withdraw(tx: Connection, account_id: str, which: sa.ColumnElement[bool]) -> None:
-    of_account = sa.and_(invitations.c.account_id == account_id, which)
-    found = tx.execute(sa.select(invitations.c.id).where(of_account)).scalars().all()
+    selected = sa.and_(invitations.c.account_id == account_id, which)
+    found = tx.execute(sa.select(invitations.c.id).where(selected)).scalars().all()
     tx.execute(mails.delete().where(mails.c.invitation_id.in_(found)))
     tx.execute(invitations.delete().where(invitations.c.id.in_(found)))

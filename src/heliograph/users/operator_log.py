@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
-from heliograph.accounts import AuditEntry, Author, AuthorKind
+from heliograph.accounts import audit_log
 from heliograph.accounts.tables import accounts as account_rows
 from heliograph.base import ids
 from heliograph.base.paging import PageWanted
@@ -77,11 +77,11 @@ def log_for_account(tx: Connection, user: User, entry: OperatorEntry, *, now_ms:
     """
     log_operator(tx, user, entry, now_ms=now_ms)
     if entry.account_id is not None:
-        accounts.audit(
+        audit_log.write(
             tx,
             entry.account_id,
-            Author(AuthorKind.OPERATOR, user.id, accounts.OPERATOR_NAME),
-            AuditEntry(entry.action, entry.record, entry.after),
+            audit_log.Author(audit_log.AuthorKind.OPERATOR, user.id, audit_log.OPERATOR_NAME),
+            audit_log.AuditEntry(entry.action, entry.record, entry.after),
             now_ms=now_ms,
         )
 

@@ -8,22 +8,22 @@ from sqlalchemy.engine import Connection
 from heliograph.base.errors import NotFound
 from heliograph.users import two_step
 from heliograph.users.roles import OperatorRole
-from heliograph.users.sign_in import Session
+from heliograph.users.sign_ins import Session
 from heliograph.users.tables import operators, passkeys, user_sessions
 from heliograph.users.user import end_all_sessions
 
 
-def operator_role(tx: Connection, user_id: str) -> OperatorRole | None:
+def role_of(tx: Connection, user_id: str) -> OperatorRole | None:
     """Returns the role of a user (raw id) in the console, or None for everybody else."""
     found = tx.execute(sa.select(operators.c.role).where(operators.c.user_id == user_id)).scalar()
     return None if found is None else OperatorRole(found)
 
 
-def set_operator(tx: Connection, user_id: str, role: OperatorRole, *, now_ms: int) -> None:
+def set_role(tx: Connection, user_id: str, role: OperatorRole, *, now_ms: int) -> None:
     """Gives a user a role in the console, in place of the one before. Ends the user's sessions: a
     session never has rights that it did not begin with.
     """
-    had = operator_role(tx, user_id)
+    had = role_of(tx, user_id)
     if had == role:
         return
     if had is None:
@@ -35,7 +35,7 @@ def set_operator(tx: Connection, user_id: str, role: OperatorRole, *, now_ms: in
     end_all_sessions(tx, user_id)
 
 
-def remove_operator(tx: Connection, user_id: str) -> None:
+def remove(tx: Connection, user_id: str) -> None:
     """Takes a user's role in the console away, and ends the user's sessions. Raises NotFound."""
     if not tx.execute(operators.delete().where(operators.c.user_id == user_id)).rowcount:
         raise NotFound("This user is no operator.")
@@ -55,7 +55,7 @@ def has_weak_session(tx: Connection, session: Session) -> bool:
     user_id = session.user.id
     return (
         not session.is_two_step
-        and operator_role(tx, user_id) is not None
+        and role_of(tx, user_id) is not None
         and has_second_step(tx, user_id)
     )
 

@@ -20,7 +20,7 @@ from heliograph.base.secrets import Keys
 from heliograph.base.short_texts import one_line, refused
 from heliograph.database.reads import records_of
 from heliograph.users import passkey_challenge
-from heliograph.users.sign_in import begin_session
+from heliograph.users.sign_ins import begin_session
 from heliograph.users.tables import PASSKEY_NAME_MAX, passkeys
 from heliograph.users.user import User, end_all_sessions
 

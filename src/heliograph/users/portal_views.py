@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.database.reads import records_of
 from heliograph.users.operator_log import OperatorEntry, log_for_account
-from heliograph.users.sign_in import Session
+from heliograph.users.sign_ins import Session
 from heliograph.users.tables import portal_views, user_sessions
 from heliograph.users.user import User
 

@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.clock import DAY_MS
 from heliograph.users.mails import AGAIN_MS, MAIL_MS, TRIES_MAX, may_have_link
-from heliograph.users.sign_in import LINK_OCTETS, NotSignedIn, digest, make_link
+from heliograph.users.sign_ins import LINK_OCTETS, NotSignedIn, digest, make_link
 from heliograph.users.tables import sign_ups
 from heliograph.users.user import with_email
 

@@ -21,7 +21,7 @@ TRANSACTIONS_LIMIT_MAX: Final = 100  # docs/api.md, "Lists and paging"
 SEEN_FROM_THERE: Final = {"transfer_in": "transfer_out", "transfer_out": "transfer_in"}
 
 
-def history(
+def page(
     tx: Connection,
     account_id: str,
     wanted: PageWanted,

@@ -18,7 +18,7 @@ class Alarm(NamedTuple):
 _NOT_LOW: Final = Alarm(fires=False, is_armed=True)
 
 
-def judge_alarm(*, is_armed: bool, before: int, after: int, threshold: int | None) -> Alarm:
+def judge(*, is_armed: bool, before: int, after: int, threshold: int | None) -> Alarm:
     """Judges a figure that changed from `before` to `after`. A debit that leaves the figure below
     the threshold fires an armed alarm; at or above the threshold the alarm is armed again. Without
     a threshold it never fires.

@@ -4,7 +4,8 @@ from heliograph.base.paging import page_body, read_page, read_span
 from heliograph.database.database import Database
 from heliograph.keys import acting_for, customer_asked_for
 from heliograph.requests import Answer, Call, Endpoint
-from heliograph.wallet.account_ledger import TRANSACTIONS_LIMIT_MAX, history
+from heliograph.wallet import account_ledger
+from heliograph.wallet.account_ledger import TRANSACTIONS_LIMIT_MAX
 from heliograph.wallet.ledger import as_record
 from heliograph.wallet.money import to_number
 from heliograph.wallet.tables import ENTRY_TYPES
@@ -39,7 +40,9 @@ def endpoints(db: Database) -> list[Endpoint]:
             account_id = acting_for(tx, call.principal, customer_id)
             # the ledger holds what was paid; nothing is in sandbox (docs/api.md, "Sandbox")
             entries = (
-                [] if call.principal.sandbox else history(tx, account_id, wanted, span, entry_type)
+                []
+                if call.principal.sandbox
+                else account_ledger.page(tx, account_id, wanted, span, entry_type)
             )
         return Answer(page_body(entries, wanted, lambda entry: entry.id, as_record))
 

@@ -17,7 +17,7 @@ from heliograph.base.errors import InsufficientCredits, InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.paging import CLOCK_SLACK_MS, PageWanted
 from heliograph.base.short_texts import one_line, refused
-from heliograph.wallet.account_ledger import history
+from heliograph.wallet import account_ledger
 from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, add_entry
 from heliograph.wallet.events import low_balance
 from heliograph.wallet.money import MINOR_MAX, to_minor, to_number, to_text
@@ -207,7 +207,7 @@ def _number_behind_all(tx: Connection, account_id: str, now_ms: int) -> int:
     (raw id) has, as their figures are what it begins with. The wallet is locked.
     """
     number = ids.new_number(now_ms)
-    newest = next(iter(history(tx, account_id, PageWanted(1, None))), None)
+    newest = next(iter(account_ledger.page(tx, account_id, PageWanted(1, None))), None)
     if newest is None or newest.id < ids.raw_of_number(number):
         return number
     newest_ms = ids.made_at_ms(int(newest.id, 16))

@@ -7,10 +7,11 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import AccountClosed, KeyCount
+from heliograph.accounts import AccountClosed, storage_of_keys
 from heliograph.base.errors import NotFound
 from heliograph.base.short_texts import refused
-from heliograph.wallet.alarm import is_below, judge_alarm
+from heliograph.wallet import alarm
+from heliograph.wallet.alarm import is_below
 from heliograph.wallet.money import MINOR_MAX, currency
 from heliograph.wallet.tables import wallets
 
@@ -95,7 +96,7 @@ class Wallet(NamedTuple):
         )
 
 
-def keys_counted(tx: Connection, account_id: str) -> KeyCount:
+def keys_counted(tx: Connection, account_id: str) -> storage_of_keys.KeyCount:
     """Returns the count of the Idempotency-Keys that were stored for an account's sends (raw id).
     Raises NotFound.
     """
@@ -107,7 +108,7 @@ def keys_counted(tx: Connection, account_id: str) -> KeyCount:
     row = tx.execute(query.where(wallets.c.account_id == account_id)).one_or_none()
     if row is None:
         raise NotFound("There is no such account.")
-    return KeyCount(**row._asdict())
+    return storage_of_keys.KeyCount(**row._asdict())
 
 
 _COLUMNS: Final = [wallets.c[name] for name in Wallet._fields]
@@ -190,13 +191,13 @@ def alarms(
     """Returns which low-balance alarms a change of figures fires (of "credits", "balance"), and
     which are armed afterwards.
     """
-    credits = judge_alarm(
+    credits = alarm.judge(
         is_armed=armed.credits,
         before=before.sms_credits,
         after=after.sms_credits,
         threshold=thresholds.credits,
     )
-    balance = judge_alarm(
+    balance = alarm.judge(
         is_armed=armed.balance,
         before=before.balance_minor,
         after=after.balance_minor,

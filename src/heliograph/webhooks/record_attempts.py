@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from heliograph.accounts import notify
+from heliograph.accounts import notices
 from heliograph.base import clock, ids, metrics
 from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
@@ -241,7 +241,7 @@ def _to_disable(
 async def _disable(tx: HotTx, endpoint_id: str, reason: str) -> None:
     for endpoint in await deliver_sql.disable(tx, endpoint_id, clock.now_ms(), reason):
         why = "answered 410 Gone" if reason == GONE else "has met nothing but failures for 5 days"
-        await notify(
+        await notices.notify(
             tx,
             endpoint.account_id,
             "webhook_disabled",

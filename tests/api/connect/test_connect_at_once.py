@@ -14,6 +14,7 @@ from heliograph.base.paging import PageWanted
 from heliograph.connect.customer import page as connect_page
 from heliograph.database.database import Database
 from heliograph.database.postgresql.snapshot import read_one_snapshot
+from heliograph.wallet import ledger
 from tests.support import plain_http
 from tests.support.api.last_bytes import Answered, posted_at_once
 from tests.support.books import assert_books_agree
@@ -115,7 +116,7 @@ def test_equal_provisions_that_nobody_can_pay_make_none_and_then_one(
     assert {answer.status for answer in poor.at_once(CUSTOMERS, *[(wish, None)] * 20)} == {402}
     poor.holds(9)
     with poor.db.write() as tx:
-        wallet.grant(tx, poor.account_id, 1, "one more", now_ms=clock.now_ms())
+        ledger.grant(tx, poor.account_id, 1, "one more", now_ms=clock.now_ms())
     answers = poor.at_once(CUSTOMERS, *[(wish, None)] * 20)
     assert Counter((answer.status, answer.body["created"]) for answer in answers) == {
         (200, True): 1,

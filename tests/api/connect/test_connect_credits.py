@@ -7,6 +7,7 @@ import pytest
 from heliograph import accounts, senders, wallet
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
+from heliograph.wallet import ledger
 from tests.support.api.cast import PHONE, Actor
 from tests.support.api.service import Reply, Service
 from tests.support.books import assert_books_agree
@@ -113,7 +114,7 @@ def test_a_number_that_cannot_be_moved_is_refused(
 
 def test_what_a_wallet_cannot_hold_is_refused(api: Service, amina: Actor, bilal: Actor) -> None:
     with api.db.write() as tx:
-        wallet.grant(tx, bilal.account_id, wallet.CREDITS_MAX - 100, "all there are", now_ms=0)
+        ledger.grant(tx, bilal.account_id, wallet.CREDITS_MAX - 100, "all there are", now_ms=0)
     reply = move(api, amina, bilal.text_id, 1)
     assert (reply.status, reply.bad_fields) == (400, ["credits"])
 

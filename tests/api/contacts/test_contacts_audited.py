@@ -2,8 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from heliograph import accounts
-from heliograph.accounts import StoredEntry
+from heliograph.accounts import audit_log
 from heliograph.accounts.audit_log import COUNTED_MS
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
@@ -12,9 +11,9 @@ from tests.support.api.service import Service
 from tests.support.capability.unreplicated import until
 
 
-def entries(api: Service, who: Actor) -> list[StoredEntry]:
+def entries(api: Service, who: Actor) -> list[audit_log.StoredEntry]:
     with api.db.read() as tx:
-        return list(accounts.audited(tx, who.account_id, PageWanted(1_000, None)))
+        return list(audit_log.page(tx, who.account_id, PageWanted(1_000, None)))
 
 
 def told(api: Service, who: Actor) -> list[tuple[str, str | None, str | None]]:

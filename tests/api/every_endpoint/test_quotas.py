@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 import sqlalchemy as sa
 
-from heliograph.accounts import StoredKind
+from heliograph.accounts import quotas
 from heliograph.base.clock import DAY_MS
 from heliograph.contacts.tables import contacts
 from heliograph.messages.tables import sends
@@ -33,8 +33,8 @@ def link(api: Service, *whose: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "path", "body", "table"),
     [
-        (StoredKind.LOGS, "/sitebuilder/logs", LOGS, site_logs),
-        (StoredKind.EVENTS, "/sitebuilder/events", EVENT, site_events),
+        (quotas.StoredKind.LOGS, "/sitebuilder/logs", LOGS, site_logs),
+        (quotas.StoredKind.EVENTS, "/sitebuilder/events", EVENT, site_events),
     ],
     ids=["logs", "events"],
 )
@@ -42,7 +42,7 @@ def test_what_a_plugin_tells_is_held_by_day_account_and_mode(
     api: Service,
     amina: Actor,
     chidi: Actor,
-    kind: StoredKind,
+    kind: quotas.StoredKind,
     path: str,
     body: dict[str, Any],
     table: sa.Table,
@@ -64,7 +64,7 @@ def test_what_a_plugin_tells_is_held_by_day_account_and_mode(
     )
     elsewhere = (
         {**EVENT, "site_url": "https://no.example"}
-        if kind is StoredKind.EVENTS
+        if kind is quotas.StoredKind.EVENTS
         else {"logs": [{**LOGS["logs"][0], "site_url": "https://no.example"}]}
     )
     assert api.post(amina, path, elsewhere).status == 404, "and so does what is not there"
@@ -91,7 +91,7 @@ def test_a_log_that_was_told_before_takes_nothing(api: Service, amina: Actor) ->
     link(api, amina)
     entry = {"site_url": URL, "event": "sent", "body": TEXT, "external_ref": "1"}
     assert api.post(amina, "/sitebuilder/logs", entry).status == 200
-    allow(api, amina, logs=used(api, amina, StoredKind.LOGS))
+    allow(api, amina, logs=used(api, amina, quotas.StoredKind.LOGS))
     assert api.post(amina, "/sitebuilder/logs", entry).status == 200
     assert_full(api.post(amina, "/sitebuilder/logs", {**entry, "external_ref": "2"}))
 
@@ -102,7 +102,7 @@ def test_contacts_count_when_they_are_made_and_what_they_grow_by(
     allow(api, amina, contacts=1_000)
     made = api.post(amina, "/contacts", {"phone": PHONE, "custom": {"note": "n" * 400}})
     assert made.status == 200, made
-    size = used(api, amina, StoredKind.CONTACTS)
+    size = used(api, amina, quotas.StoredKind.CONTACTS)
     assert 700 < size < 800
     assert_full(api.post(amina, "/contacts", {"phone": "233201234568"}))
     assert_full(
@@ -123,7 +123,7 @@ def test_contacts_count_when_they_are_made_and_what_they_grow_by(
     assert (
         api.post(amina, "/contacts", {"phone": "233201234569", "opted_out": True}).status == 200
     ), "nobody is refused to opt out"
-    assert (used(api, amina, StoredKind.CONTACTS), rows(api, contacts)) == (size, 2)
+    assert (used(api, amina, quotas.StoredKind.CONTACTS), rows(api, contacts)) == (size, 2)
     assert api.post(amina.key(sandbox=True), "/contacts", {"phone": "233201234568"}).status == 200
 
 
@@ -168,7 +168,7 @@ def test_nobody_is_refused_to_opt_out_however_full_all_quotas_are(
     )
     assert_full(api.post(amina, "/contacts", {"phone": "233201234570", "opted_out": False}))
     assert_full(api.post(amina, "/contacts", {"phone": PHONE, "opted_out": False}, key="back"))
-    assert (rows(api, idempotency_keys), used(api, amina, StoredKind.ANSWERS)) == (0, 0)
+    assert (rows(api, idempotency_keys), used(api, amina, quotas.StoredKind.ANSWERS)) == (0, 0)
     allow(api, amina, answers=2_000)
     assert [
         api.post(amina, "/contacts", {"phone": PHONE, "opted_out": True}, key="out").headers.get(
@@ -195,8 +195,8 @@ def test_a_partner_and_its_customers_are_held_together(
     )
     assert_full(api.post(amina, "/contacts", body))
     assert_full(api.post(bilal, "/contacts", {**body, "phone": "233201234568"}))
-    assert 500 < used(api, amina, StoredKind.CONTACTS) <= 1_000
-    assert (used(api, bilal, StoredKind.CONTACTS), rows(api, contacts)) == (0, 1)
+    assert 500 < used(api, amina, quotas.StoredKind.CONTACTS) <= 1_000
+    assert (used(api, bilal, quotas.StoredKind.CONTACTS), rows(api, contacts)) == (0, 1)
     assert api.post(chidi, "/contacts", body).status == 200
 
 
@@ -233,7 +233,7 @@ def test_what_sandbox_sends_and_rejected_recipients_store_is_held(
     }
     allow(api, amina, sends=25_000)
     first = api.post(sandbox, "/sms/send", body, key="first")
-    assert (first.status, used(api, amina, StoredKind.SENDS, sandbox=True)) == (200, 10_005)
+    assert (first.status, used(api, amina, quotas.StoredKind.SENDS, sandbox=True)) == (200, 10_005)
     assert api.post(sandbox, "/sms/send", body).status == 200
     assert_full(api.post(sandbox, "/sms/send", body, key="second"))
     assert api.post(sandbox, "/sms/send", {**body, "dry_run": True}).status == 200, (
@@ -244,7 +244,7 @@ def test_what_sandbox_sends_and_rejected_recipients_store_is_held(
     )
     assert api.post(sandbox, "/otp/send", {"phone": PHONE}).status == 200, "two rows still fit"
     assert rows(api, sends) == 3
-    used_before = used(api, amina, StoredKind.SENDS, sandbox=True)
+    used_before = used(api, amina, quotas.StoredKind.SENDS, sandbox=True)
     assert 22_000 < used_before <= 25_000, "what is refused is not counted"
     own = api.post(
         sandbox, "/connect/customers", {"full_name": "Dede", "phone": PHONE, "country_code": "GH"}
@@ -259,7 +259,7 @@ def test_what_sandbox_sends_and_rejected_recipients_store_is_held(
     assert (
         api.post(amina, "/sms/send", {**live, "recipients": live["recipients"][:400]}).status == 200
     )
-    assert 10_000 < used(api, amina, StoredKind.SENDS) <= 25_000
+    assert 10_000 < used(api, amina, quotas.StoredKind.SENDS) <= 25_000
     refused = api.post(amina, "/sms/send", live)
     assert_full(refused)
     assert api.get(amina, "/balance").body["sms_credits"] == credits - 1, (

@@ -5,7 +5,7 @@ verifications.
 import pytest
 import sqlalchemy as sa
 
-from heliograph.accounts import StoredKind
+from heliograph.accounts import quotas
 from heliograph.base.clock import DAY_MS
 from heliograph.contacts.tables import contacts
 from heliograph.messages.tables import sends
@@ -23,7 +23,7 @@ def test_answers_that_are_kept_are_held_and_those_that_are_not_go_on(
     api: Service, amina: Actor
 ) -> None:
     assert api.post(amina, "/contacts", {"phone": PHONE}, key="one").status == 200
-    allow(api, amina, answers=used(api, amina, StoredKind.ANSWERS) + 100)
+    allow(api, amina, answers=used(api, amina, quotas.StoredKind.ANSWERS) + 100)
     assert_full(api.post(amina, "/contacts", {"phone": "233201234568"}, key="two"))
     assert (rows(api, contacts), rows(api, idempotency_keys)) == (1, 1)
     assert (

@@ -7,8 +7,9 @@ from itertools import chain
 
 import pytest
 
-from heliograph import accounts, wallet
+from heliograph import accounts
 from heliograph.base import clock, metrics
+from heliograph.wallet import ledger
 from tests.support.api.cast import Actor
 from tests.support.api.databases import ON_SQLITE
 from tests.support.api.held import Held, held, little_garbage
@@ -83,7 +84,7 @@ def test_no_hostile_body_holds_the_loop_and_the_watchdog_says_so(
 def rich(api: Service, amina: Actor) -> Actor:
     with api.db.write() as tx:
         accounts.change(tx, amina.account_id, daily_credits=None)
-        wallet.grant(
+        ledger.grant(
             tx, amina.account_id, 1_000_000, "for ten thousand at a time", now_ms=clock.now_ms()
         )
     return amina

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from heliograph import accounts, inbound
+from heliograph import inbound
+from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.inbound.keywords import keyword
@@ -64,7 +65,7 @@ def test_a_keyword_is_added_changed_listed_and_removed(
     assert api.delete(amina, path).status == 404
     assert api.get(amina, "/keywords").data == [again.data]
     with api.db.read() as tx:
-        log = accounts.audited(tx, amina.account_id, PageWanted(4, None))
+        log = audit_log.page(tx, amina.account_id, PageWanted(4, None))
     assert [each.entry.action for each in log][:4] == [
         "keyword.remove",
         "keyword.save",

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from heliograph import wallet
 from heliograph.base import clock
 from heliograph.database.pruning import prune
 from heliograph.plugin.site import SITES_PER_ACCOUNT_MAX
 from heliograph.plugin.tables import KEPT, site_events, site_logs, sites
+from heliograph.wallet import ledger
 from tests.support.api.cast import Actor
 from tests.support.api.service import Service
 
@@ -64,7 +64,7 @@ def test_the_status_is_that_of_the_keys_account_also_while_it_is_suspended(
     assert api.get(amina, "/account/status").body["account"]["sms_credits"] == 999
     assert api.get(bilal.key(sandbox=True), "/account/status").body["account"]["sandbox"] is True
     with api.db.write() as tx:
-        wallet.adjust_credits(tx, bilal.account_id, -1, "spent", now_ms=clock.now_ms())
+        ledger.adjust_credits(tx, bilal.account_id, -1, "spent", now_ms=clock.now_ms())
     amina.suspend()
     api.refresh()
     account = api.get(bilal, "/account/status").body["account"]

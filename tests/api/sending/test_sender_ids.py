@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from heliograph import accounts, senders
+from heliograph import senders
+from heliograph.accounts import audit_log
 from heliograph.base import clock, ids
 from heliograph.base.paging import PageWanted
 from tests.support.api.cast import Actor
@@ -269,7 +270,7 @@ def test_two_registrations_of_one_sender_at_once_make_one_record(
 def test_a_new_default_is_a_change_of_its_own_in_the_audit_log(api: Service, chidi: Actor) -> None:
     def actions() -> list[str]:
         with api.db.read() as tx:
-            found = accounts.audited(tx, chidi.account_id, PageWanted(100, None))
+            found = audit_log.page(tx, chidi.account_id, PageWanted(100, None))
         return [stored.entry.action.removeprefix("sender.") for stored in reversed(found)]
 
     def register(sender: str, **more: bool) -> None:

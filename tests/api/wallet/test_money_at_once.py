@@ -13,6 +13,7 @@ from heliograph.audit.charges import verify_charges
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.database.postgresql.snapshot import read_one_snapshot
+from heliograph.wallet import ledger
 from tests.support import plain_http
 from tests.support.api.last_bytes import Answered, posted_at_once
 from tests.support.api.server import Server, serving
@@ -58,7 +59,7 @@ class Client:
 
     def grant(self, credits: int) -> None:
         with self.db.write() as tx:
-            wallet.grant(tx, self.account_id, credits, "more", now_ms=clock.now_ms())
+            ledger.grant(tx, self.account_id, credits, "more", now_ms=clock.now_ms())
 
     def holds(self, *, credits: int, sends: int, charged: int) -> None:
         """Asserts that the API and the books say that this became of it all."""

@@ -7,6 +7,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import wallet
 from heliograph.base import clock, ids
+from heliograph.wallet import ledger
 from heliograph.wallet.tables import ledger_entries, wallets
 from tests.support.api.cast import Actor
 from tests.support.api.service import Service
@@ -106,7 +107,7 @@ def test_a_range_of_time_takes_its_beginning_and_leaves_its_end(api: Service, am
     for _ in range(3):
         api.move_clock(60_000)
         with api.db.write() as tx:
-            wallet.grant(tx, amina.account_id, 1, "one more", now_ms=clock.now_ms())
+            ledger.grant(tx, amina.account_id, 1, "one more", now_ms=clock.now_ms())
     third, second, first, *_ = api.get(amina, "/wallet/transactions").data
     found = api.get(
         amina, "/wallet/transactions", since=first["created_at"], until=third["created_at"]
@@ -155,7 +156,7 @@ def test_the_ledger_is_paged_through_entries_of_both_sides(
     for round_ in range(4):
         with api.db.write() as tx:
             transfer(tx, amina, bilal, credits=1)
-            wallet.grant(tx, bilal.account_id, 1, f"round {round_}", now_ms=clock.now_ms())
+            ledger.grant(tx, bilal.account_id, 1, f"round {round_}", now_ms=clock.now_ms())
     whole = api.get(bilal, "/wallet/transactions").ids
     assert len(whole) == 2 + 2 * 4
     seen: list[str] = []

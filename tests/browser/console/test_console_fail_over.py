@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from sqlalchemy.engine import Connection
 
 from heliograph.base import clock
-from heliograph.carriers import set_route
+from heliograph.carriers import routing
 from heliograph.carriers.manage import DOWN_MS
 from heliograph.carriers.tables import carriers, routes
 from heliograph.database import config
@@ -104,7 +104,7 @@ def test_a_carrier_dies_another_one_takes_its_texts_over_and_it_returns(
         carrier_id = open_carrier(db, main, port=port, prefix=None, **quick)
         open_carrier(db, spare, port=taking_over.port, prefix=None, **quick)
         with db.write() as tx:
-            set_route(tx, PREFIX, [main, spare])
+            routing.set_route(tx, PREFIX, [main, spare])
         sign_in_operator(page, server, db)
         bound(page, main)
         bound(page, spare)

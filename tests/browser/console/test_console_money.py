@@ -8,14 +8,13 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 from pypdf import PdfReader
 
-from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, date_in_utc
 from heliograph.database.database import Database
 from heliograph.messages.tables import QUARTER_MS
 from heliograph.monitoring.tables import carrier_money
 from heliograph.users import OperatorRole
-from heliograph.wallet import files, prices
+from heliograph.wallet import files, ledger, prices
 from heliograph.wallet.ledger import post
 from tests.support.api.server import Server
 from tests.support.console.entering import sign_in_operator
@@ -33,16 +32,16 @@ def lived(db: Database, account_id: str) -> None:
     for day in range(DAYS, -1, -1):
         at_ms = clock.now_ms() - day * DAY_MS
         with db.write() as tx:
-            wallet.topup(tx, account_id, "150.50", f"bank transfer {day}", now_ms=at_ms)
+            ledger.topup(tx, account_id, "150.50", f"bank transfer {day}", now_ms=at_ms)
             prices.buy_credits(tx, account_id, 2_000 + 150 * (day % 5), now_ms=at_ms)
             if day % 6 == 0:
-                wallet.grant(tx, account_id, 250, "good will", now_ms=at_ms)
+                ledger.grant(tx, account_id, 250, "good will", now_ms=at_ms)
             for kind, credits in (("sms_charge", -1_500 - 90 * (day % 4)), ("sms_refund", 30)):
                 post(
                     tx,
                     account_id,
                     kind,
-                    wallet.SALES_ID,
+                    ledger.SALES_ID,
                     credits=credits,
                     description="Messages",
                     now_ms=at_ms,

@@ -8,9 +8,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, expect
 
-from heliograph import carriers
 from heliograph.base import clock
-from heliograph.carriers import GENERAL, Rate
+from heliograph.carriers import GENERAL, current_rates
 from heliograph.pricing import sheets
 from heliograph.pricing.tables import rate_sheets
 from tests.support.api.server import Server
@@ -62,7 +61,7 @@ def plan_another(page: Page, server: Server) -> None:
     bring_forward(server)
     reload_until(page, page.get_by_role("heading", name="Prices of June applied"))
     with server.cast.amina.db.read() as tx:
-        assert Rate(GENERAL, "233", 5) in carriers.load_rates(tx)
+        assert current_rates.Rate(GENERAL, "233", 5) in current_rates.load(tx)
     page.get_by_role("navigation").get_by_role("link", name="Rates").first.click()
     page.get_by_role("link", name="Prices").click()
     picture(page, "console-prices")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from heliograph import accounts, plugin, wallet
+from heliograph import accounts, plugin
 from heliograph.base import clock
 from heliograph.console.navigation import NAVIGATION
 from heliograph.console.pages import PAGES
@@ -15,7 +15,7 @@ from heliograph.console.seen_pages.seen_portal import SEEN
 from heliograph.database.database import Database
 from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.monitoring.tables import EVERY_CARRIER, TEN_SECONDS_MS, service_samples
-from heliograph.wallet import prices
+from heliograph.wallet import ledger, prices
 from tests.support import plain_http
 from tests.support.alerted import OPERATOR_MAIL, added
 from tests.support.api.server import Server
@@ -212,7 +212,7 @@ def test_on_a_phone_no_figure_of_the_money_of_a_day_is_off_screen(
     account_id, now_ms = open_account(db, LONG_NAME), clock.now_ms()
     with db.write() as tx:
         account = accounts.text_id(accounts.by_id(tx, account_id))
-        wallet.topup(tx, account_id, "1234567.50", "paid", now_ms=now_ms)
+        ledger.topup(tx, account_id, "1234567.50", "paid", now_ms=now_ms)
         prices.set_price(tx, "GHS", "0.05", 1)
         prices.buy_credits(tx, account_id, 1_234_567, now_ms=now_ms)
     while add_up_hour(db):

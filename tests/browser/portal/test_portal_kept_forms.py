@@ -7,8 +7,8 @@ from playwright.sync_api import Browser, Page, expect
 from heliograph import accounts, users, wallet
 from heliograph.base import clock
 from heliograph.database.database import Database
-from heliograph.users import OperatorRole
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users import OperatorRole, passwords, two_step
+from heliograph.users.sign_ins import FRESH_MS
 from heliograph.users.tables import user_sessions
 from tests.support.api.server import Server
 from tests.support.capability.campaigns import add_contacts
@@ -25,7 +25,7 @@ FILLED_IN = "You are signed in again. What you typed is filled in below, and was
 def give_password(db: Database, email: str) -> None:
     with db.write() as tx:
         user = users.find(tx, email)
-        users.store_password(tx, user.id, users.hashed(GOOD), now_ms=clock.now_ms())
+        passwords.store(tx, user.id, passwords.hash_of(GOOD), now_ms=clock.now_ms())
 
 
 def type_password(page: Page) -> None:
@@ -80,7 +80,7 @@ def test_a_form_of_the_console_is_filled_in_again_after_a_password_and_a_code_ty
     give_password(amina.db, OPERATOR)
     with amina.db.write() as tx:
         user = users.find(tx, OPERATOR)
-        users.two_step.turn_off(tx, user.id)
+        two_step.turn_off(tx, user.id)
         secret, _ = given_codes(tx, user.id, clock.now_ms() - STEP_MS)
         before = wallet.wallet_of(tx, amina.account_id).figures.sms_credits
         account = accounts.text_id(accounts.by_id(tx, amina.account_id))

@@ -4,9 +4,8 @@ import re
 
 from playwright.sync_api import Browser, expect
 
-from heliograph import wallet
 from heliograph.base import clock
-from heliograph.wallet import prices
+from heliograph.wallet import ledger, prices
 from tests.support import plain_http
 from tests.support.api.server import Server
 from tests.support.capability.webhooks import endpoint
@@ -20,8 +19,8 @@ def test_credits_are_bought_by_keyboard_and_stand_in_the_ledger(
     cast = server.cast.amina
     with cast.db.write() as tx:
         prices.set_price(tx, "GHS", "25", 1_000)
-        wallet.topup(tx, cast.account_id, "250", "Bank transfer 4711", now_ms=clock.now_ms())
-        wallet.grant(tx, cast.account_id, 20, "Welcome", now_ms=clock.now_ms())
+        ledger.topup(tx, cast.account_id, "250", "Bank transfer 4711", now_ms=clock.now_ms())
+        ledger.grant(tx, cast.account_id, 20, "Welcome", now_ms=clock.now_ms())
     page = opened(browser, width)
     sign_in_owner(page, server)
     page.get_by_role("link", name="Money").focus()

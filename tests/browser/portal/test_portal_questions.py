@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from heliograph import contacts
 from heliograph.base import clock
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.sign_ins import FRESH_MS
 from heliograph.users.tables import user_sessions
 from tests.support.api.server import Server
 from tests.support.capability.campaigns import write_down

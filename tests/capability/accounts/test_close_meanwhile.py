@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts, campaigns, connect, keys
 from heliograph.base import clock
 from heliograph.campaigns.lifecycle import AccountSuspended
-from heliograph.carriers import rates
+from heliograph.carriers import current_rates
 from heliograph.database.database import Database
 from heliograph.jobs import close_account
 from heliograph.messages.accept import Chunker, ChunkRecipient, ChunkRequest
@@ -67,7 +67,7 @@ async def test_a_send_that_waits_for_the_wallet_while_the_account_is_closed_is_r
     with house.db.write() as tx:
         pay_out.pay_out(tx, accounts.by_id(tx, house.amina), "x")
     with house.db.write() as tx:
-        rates.set_rate(tx, "default", 0)
+        current_rates.store(tx, "default", 0)
     await house.cache.refresh()
 
     def close_while_it_waits(loop: asyncio.AbstractEventLoop) -> Any:

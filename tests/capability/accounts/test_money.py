@@ -8,11 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 from sqlalchemy.engine import Connection
 
-from heliograph import carriers, wallet
+from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, ServiceError
-from heliograph.carriers import Outcome
+from heliograph.carriers import Outcome, current_rates
 from heliograph.messages.sweeps import fail_expired
+from heliograph.wallet import ledger
 from tests.support.books import assert_books_agree
 from tests.support.capability.sending import House
 from tests.support.factories import PHONE, awaited, open_account, phones, send_request
@@ -33,8 +34,8 @@ async def test_a_send_that_costs_more_than_the_wallet_holds_charges_nothing(hous
 @awaited
 async def test_a_price_is_segments_times_the_rate_of_each_destination(house: House) -> None:
     with house.db.write() as tx:
-        carriers.set_rate(tx, "GH", 2)
-        carriers.set_rate(tx, "KE", 5, account_id=house.amina)
+        current_rates.store(tx, "GH", 2)
+        current_rates.store(tx, "KE", 5, account_id=house.amina)
     accepted = await house.send([PHONE, "254712345678", "2348021234567"], "x" * 161)
     assert (accepted.send.segments, accepted.send.credits_required) == (2, 2 * (2 + 5 + 1))
     assert [row.credits for row in house.messages()] == [4, 10, 2]
@@ -44,7 +45,7 @@ async def test_a_price_is_segments_times_the_rate_of_each_destination(house: Hou
 @awaited
 async def test_of_a_dear_message_only_the_unaccepted_segments_are_paid_back(house: House) -> None:
     with house.db.write() as tx:
-        carriers.set_rate(tx, "GH", 3)
+        current_rates.store(tx, "GH", 3)
     link = await house.submitted(text="x" * 400)
     one, two, three = link.submitted
     link.answer(one, three)
@@ -96,7 +97,7 @@ async def test_charges_refunds_and_the_operators_commands_at_once_lose_nothing(
 
     def operate(k: int) -> None:
         def effect(tx: Connection) -> None:
-            change = wallet.grant if k % 2 else wallet.adjust_credits
+            change = ledger.grant if k % 2 else ledger.adjust_credits
             change(tx, house.amina, 7 if k % 2 else -3, "at once", now_ms=clock.now_ms())
 
         house.db.transact(effect)

@@ -11,8 +11,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, campaigns, wallet
-from heliograph.accounts import StorageQuotaReached, StoredKind
+from heliograph import campaigns, wallet
+from heliograph.accounts import quotas, storage_of_keys
 from heliograph.accounts.quotas import quotas_of, set_quotas, used_today
 from heliograph.accounts.tables import storage_used
 from heliograph.base import clock, ids
@@ -34,12 +34,16 @@ LEFT_OVER_S = 5.0
 pytestmark = pytest.mark.usefixtures("at_noon")
 
 
-def allow(db: Database, account_id: str, **quotas: int | None) -> None:
+def allow(db: Database, account_id: str, **octets_of_kinds: int | None) -> None:
     with db.write() as tx:
-        set_quotas(tx, account_id, {StoredKind(kind): octets for kind, octets in quotas.items()})
+        set_quotas(
+            tx,
+            account_id,
+            {quotas.StoredKind(kind): octets for kind, octets in octets_of_kinds.items()},
+        )
 
 
-def used(db: Database, account_id: str, kind: StoredKind, *, sandbox: bool = False) -> int:
+def used(db: Database, account_id: str, kind: quotas.StoredKind, *, sandbox: bool = False) -> int:
     with db.read() as tx:
         return used_today(tx, account_id, clock.now_ms()).get((kind, sandbox), 0)
 
@@ -58,7 +62,7 @@ def test_many_at_once_store_no_more_than_one_after_the_other(db: Database, amina
 
     def charge(tx: Connection, octets: int) -> None:
         now_ms = clock.now_ms()
-        accounts.charge(tx, amina, StoredKind.EVENTS, octets, sandbox=False, now_ms=now_ms)
+        quotas.charge(tx, amina, quotas.StoredKind.EVENTS, octets, sandbox=False, now_ms=now_ms)
 
     def store(number: int) -> int:
         together.wait()
@@ -67,13 +71,13 @@ def test_many_at_once_store_no_more_than_one_after_the_other(db: Database, amina
             try:
                 db.transact(lambda tx: charge(tx, octets))  # noqa: B023
                 stored += octets
-            except StorageQuotaReached:
+            except quotas.StorageQuotaReached:
                 pass
         return stored
 
     with ThreadPoolExecutor(THREADS) as pool:
         stored = sum(pool.map(store, range(THREADS)))
-    assert stored == used(db, amina, StoredKind.EVENTS)
+    assert stored == used(db, amina, quotas.StoredKind.EVENTS)
     assert 1_000 - 7 < stored <= 1_000
 
 
@@ -82,7 +86,7 @@ async def test_keys_of_two_processes_at_once_pass_the_quota_once(postgresql_url:
     house = House(postgresql_url)
     other = House(postgresql_url, like=house)
     try:
-        size = accounts.key_octets("POST /sms/send", "k000")
+        size = storage_of_keys.octets_of("POST /sms/send", "k000")
         allow(house.db, house.amina, keys=10 * size)
         requests = [
             send_request(house.amina, phone, key=f"k{number:03d}")
@@ -96,7 +100,9 @@ async def test_keys_of_two_processes_at_once_pass_the_quota_once(postgresql_url:
             ),
             return_exceptions=True,
         )
-        refused = [outcome for outcome in outcomes if isinstance(outcome, StorageQuotaReached)]
+        refused = [
+            outcome for outcome in outcomes if isinstance(outcome, quotas.StorageQuotaReached)
+        ]
         assert (len(refused), house.count(sends), house.credits()) == (50, 10, 990)
         with house.db.read() as tx:
             assert (
@@ -132,7 +138,7 @@ async def test_a_sandbox_key_is_counted_and_the_wallet_holds_what_it_held(house:
             wallet.wallet_of(tx, account_id) for account_id in (house.amina, customer)
         ] == before
         keys = wallet.keys_counted(tx, house.amina)
-    now_ms, size = clock.now_ms(), accounts.key_octets("POST /sms/send", "one")
+    now_ms, size = clock.now_ms(), storage_of_keys.octets_of("POST /sms/send", "one")
     assert (keys.used(now_ms, sandbox=True), keys.used(now_ms, sandbox=False)) == (2 * size, 0)
 
 
@@ -151,10 +157,10 @@ def test_a_file_of_contacts_stops_where_the_quota_is_and_goes_on_when_it_is_rais
     assert run("quota", "set", "amina", "contacts=5MB").status == 0
     assert run("contact", "import", str(file), "--account", "amina").status == 0
     assert count(db, contacts) == 2_501
-    size = used(db, amina, StoredKind.CONTACTS)
+    size = used(db, amina, quotas.StoredKind.CONTACTS)
     assert size < 2_500 * 400, "a million such contacts fit into what every account has"
     assert run("contact", "import", str(file), "--account", "amina").status == 0
-    assert used(db, amina, StoredKind.CONTACTS) == size, "what changes nothing takes nothing"
+    assert used(db, amina, quotas.StoredKind.CONTACTS) == size, "what changes nothing takes nothing"
 
 
 @pytest.mark.parametrize("message", ["hello", "hello {name}"])
@@ -166,7 +172,7 @@ def test_an_audience_that_is_too_much_to_write_down_leaves_a_draft_or_fails_at_i
     add_contacts(db, amina, [{"phone": phone, "name": "Kofi"} for phone in phones(20)])
     allow(db, amina, recipients=1_999)
     draft, due = (write_down(db, amina, message=message) for _ in range(2))
-    with pytest.raises(StorageQuotaReached):
+    with pytest.raises(quotas.StorageQuotaReached):
         campaigns.launch(db, draft.id)
     assert (now(db, draft).status, count(db, campaign_recipients)) == ("draft", 0)
     with db.write() as tx:
@@ -180,7 +186,7 @@ def test_an_audience_that_is_too_much_to_write_down_leaves_a_draft_or_fails_at_i
     )
     allow(db, amina, recipients=20_000)
     assert campaigns.launch(db, draft.id).campaign.status == "sending"
-    assert used(db, amina, StoredKind.RECIPIENTS) >= 20 * 100
+    assert used(db, amina, quotas.StoredKind.RECIPIENTS) >= 20 * 100
 
 
 def test_a_file_of_numbers_that_is_too_much_makes_no_campaign(
@@ -208,16 +214,16 @@ def test_a_file_of_numbers_that_is_too_much_makes_no_campaign(
     assert (count(db, campaign_recipients), count(db, campaigns_table)) == (0, 0)
     allow(db, amina, recipients=10_000)
     assert run(*command).status == 0
-    assert used(db, amina, StoredKind.RECIPIENTS) == 50 * (100 + len("In Accra"))
+    assert used(db, amina, quotas.StoredKind.RECIPIENTS) == 50 * (100 + len("In Accra"))
 
 
 def test_the_operator_sees_and_sets_quotas_and_old_counts_go(
     db: Database, amina: str, run: Run
 ) -> None:
     with db.write() as tx:
-        accounts.charge(tx, amina, StoredKind.LOGS, 500, sandbox=True, now_ms=clock.now_ms())
+        quotas.charge(tx, amina, quotas.StoredKind.LOGS, 500, sandbox=True, now_ms=clock.now_ms())
     listed = {record["kind"]: record for record in run("quota", "show", "amina", "--json").json}
-    assert list(listed) == [kind.value for kind in StoredKind]
+    assert list(listed) == [kind.value for kind in quotas.StoredKind]
     assert listed["logs"] == {
         "account_id": ids.text_of_raw("acc", amina),
         "kind": "logs",
@@ -275,7 +281,9 @@ def test_a_customers_quotas_are_shown_and_set_as_its_partners(
     assert (changed["keys"]["account_id"][:4], changed["keys"]["octets_a_day"]) == ("cus_", 3)
     with db.read() as tx:
         assert [
-            usage.is_default for usage in quotas_of(tx, amina) if usage.kind is StoredKind.KEYS
+            usage.is_default
+            for usage in quotas_of(tx, amina)
+            if usage.kind is quotas.StoredKind.KEYS
         ] == [True]
 
 
@@ -284,11 +292,11 @@ def test_a_clock_that_is_behind_counts_in_the_day_that_there_is(db: Database, am
     now_ms = clock.now_ms()
     for at_ms, octets in ((now_ms, 60), (now_ms - DAY_MS, 40)):
         with db.write() as tx:
-            accounts.charge(tx, amina, StoredKind.LOGS, octets, sandbox=False, now_ms=at_ms)
-    with pytest.raises(StorageQuotaReached), db.write() as tx:
-        accounts.charge(tx, amina, StoredKind.LOGS, 1, sandbox=False, now_ms=now_ms)
+            quotas.charge(tx, amina, quotas.StoredKind.LOGS, octets, sandbox=False, now_ms=at_ms)
+    with pytest.raises(quotas.StorageQuotaReached), db.write() as tx:
+        quotas.charge(tx, amina, quotas.StoredKind.LOGS, 1, sandbox=False, now_ms=now_ms)
     with db.write() as tx:
-        accounts.charge(tx, amina, StoredKind.LOGS, 100, sandbox=False, now_ms=now_ms + DAY_MS)
+        quotas.charge(tx, amina, quotas.StoredKind.LOGS, 100, sandbox=False, now_ms=now_ms + DAY_MS)
 
 
 def test_new_accounts_have_a_cautious_cap_and_customers_their_partners(

@@ -16,7 +16,7 @@ from heliograph.alerts.tables import alert_recipients, alert_tellings
 from heliograph.alerts.tables import alerts as alert_rows
 from heliograph.base import clock
 from heliograph.base.secrets import encrypt
-from heliograph.carriers import LinkState, record_state
+from heliograph.carriers import LinkState, carrier_states
 from heliograph.database.database import Database
 from tests.support.alerted import (
     OPERATOR_MAIL,
@@ -60,7 +60,7 @@ def receiver() -> Iterator[Receiver]:
 
 def state(db: Database, carrier_id: int, now: LinkState = LinkState.BOUND) -> None:
     with db.write() as tx:
-        record_state(tx, 7, carrier_id, now, "", clock.now_ms())
+        carrier_states.record(tx, 7, carrier_id, now, "", clock.now_ms())
 
 
 def waits_for_lock(db: Database) -> None:

@@ -9,7 +9,7 @@ from heliograph import alerts, carriers
 from heliograph.alerts import AlertKind
 from heliograph.base import clock
 from heliograph.base.clock import MINUTE_MS
-from heliograph.carriers import LinkState, record_state
+from heliograph.carriers import LinkState, carrier_states
 from heliograph.database.database import Database
 from heliograph.monitoring.tables import (
     COUNTS,
@@ -37,7 +37,7 @@ def carrier_id(db: Database) -> int:
     made = open_carrier(db, "alpha")
     tell(db, 7)
     with db.write() as tx:
-        record_state(tx, 7, made, LinkState.BOUND, "", clock.now_ms())
+        carrier_states.record(tx, 7, made, LinkState.BOUND, "", clock.now_ms())
     return made
 
 
@@ -98,7 +98,7 @@ def test_a_carrier_that_delivers_less_than_60_of_100(db: Database, carrier_id: i
 
 def test_a_carrier_that_drains_is_not_missed(db: Database, carrier_id: int) -> None:
     with db.write() as tx:
-        record_state(tx, 7, carrier_id, LinkState.BACKING_OFF, "", clock.now_ms())
+        carrier_states.record(tx, 7, carrier_id, LinkState.BACKING_OFF, "", clock.now_ms())
         carriers.drain_carrier(tx, "alpha", draining=True)
     assert found(db) == []
     with db.write() as tx:

@@ -7,7 +7,7 @@ import asyncio
 import psycopg
 import pytest
 
-from heliograph import campaigns, contacts, wallet
+from heliograph import campaigns, contacts
 from heliograph.audit.audit import audit
 from heliograph.base import clock
 from heliograph.campaigns.advance import Advancer
@@ -19,6 +19,7 @@ from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import queue
 from heliograph.opt_outs.tables import opt_outs
 from heliograph.text import Phone
+from heliograph.wallet import ledger
 from tests.support.capability.campaigning import Running
 from tests.support.capability.campaigns import add_contacts, now, write_down, written
 from tests.support.capability.sending import House
@@ -218,7 +219,7 @@ async def test_who_opts_out_while_the_audience_is_frozen_is_no_part_of_it_though
 ) -> None:
     """He was read already when he opted out."""
     with house.db.write() as tx:
-        wallet.grant(tx, house.amina, 10, "enough", now_ms=clock.now_ms())
+        ledger.grant(tx, house.amina, 10, "enough", now_ms=clock.now_ms())
     add_contacts(house.db, house.amina, phones(3))
     advancer = Advancer(house.db, Chunker(house.cache, house.queue), house.woken.append)
     draft = write_down(house.db, house.amina)

@@ -12,7 +12,7 @@ from heliograph import accounts, campaigns
 from heliograph.base.errors import InvalidRequest
 from heliograph.campaigns.audience import read_through
 from heliograph.campaigns.price import Pricing
-from heliograph.carriers import GENERAL, Rate, Rates, Route, Routes, set_rate, set_route
+from heliograph.carriers import GENERAL, current_rates, routing
 from heliograph.database.database import Database
 from heliograph.messages.accept import FACTS, Tariff
 from heliograph.messages.accept.judge import Accepted, WalletState, judge
@@ -67,8 +67,8 @@ def test_an_estimate_is_what_judging_would_charge(
         st.none() | st.frozensets(st.sampled_from(["GH", "NG", "CA", "US", "GB"]), min_size=1)
     )
     tariff = Tariff(
-        Routes([Route(prefix, carriers) for prefix, carriers in routes.items()]),
-        Rates([Rate(*key, n) for key, n in rates.items()]),
+        routing.Routes([routing.Route(prefix, carriers) for prefix, carriers in routes.items()]),
+        current_rates.Rates([current_rates.Rate(*key, n) for key, n in rates.items()]),
     )
     campaign = write_down(db, amina, message=message)
     with db.read() as tx:
@@ -105,9 +105,9 @@ def test_routes_rates_and_countries_are_those_of_the_moment(db: Database, amina:
     campaign = write_down(db, amina)
     assert campaigns.estimate(db, campaign).refused == {"no_route": len(PHONES)}
     with db.write() as tx:
-        set_route(tx, "", ["simulator"])
-        set_rate(tx, "GH", 3)
-        set_rate(tx, "800", None)
+        routing.set_route(tx, "", ["simulator"])
+        current_rates.store(tx, "GH", 3)
+        current_rates.store(tx, "800", None)
         accounts.change(tx, amina, countries=["GH", "NG"])
     quote = campaigns.estimate(db, campaign)
     assert (quote.recipients, quote.credits, quote.refused) == (4, 8, {"country_not_allowed": 4})

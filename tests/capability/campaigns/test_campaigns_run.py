@@ -7,13 +7,14 @@ import json
 import pytest
 import sqlalchemy as sa
 
-from heliograph import accounts, campaigns, carriers, senders
+from heliograph import accounts, campaigns, senders
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits
 from heliograph.base.paging import PageWanted
 from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.campaigns.record import as_record
 from heliograph.campaigns.template import TEMPLATE_CHARACTERS_MAX
+from heliograph.carriers import current_rates
 from heliograph.database import config
 from heliograph.messages.groups import GroupTally
 from heliograph.messages.read import Filters, report
@@ -124,7 +125,7 @@ async def test_it_waits_for_credits_and_goes_on_by_itself_as_far_as_those_reach_
 async def test_it_waits_until_the_next_recipient_can_be_paid(house: House) -> None:
     """It does not go on and stop again meanwhile: the others may have cost less."""
     with house.db.write() as tx:
-        carriers.set_rate(tx, "23320000002", 100)
+        current_rates.store(tx, "23320000002", 100)
         config.bump(tx)
     running = Running(house, 25)
     running.holds(90)

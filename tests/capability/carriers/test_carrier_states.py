@@ -9,11 +9,9 @@ from heliograph.base import clock
 from heliograph.carriers import (
     LinkState,
     all_carriers,
+    carrier_states,
     down_carriers,
     drain_carrier,
-    outdated_states,
-    record_state,
-    repair_states,
 )
 from heliograph.carriers.manage import DOWN_MS
 from heliograph.database import config
@@ -45,8 +43,8 @@ def recorded(db: Database, carrier_id: int, *states: tuple[int, LinkState, str])
     """Returns what the carrier shows after these states, in order."""
     with db.write() as tx:
         for epoch, state, detail in states:
-            record_state(tx, epoch, carrier_id, state, detail, clock.now_ms())
-        assert outdated_states(tx).get(carrier_id) is None
+            carrier_states.record(tx, epoch, carrier_id, state, detail, clock.now_ms())
+        assert carrier_states.outdated(tx).get(carrier_id) is None
     return shown(db, carrier_id)
 
 
@@ -92,8 +90,8 @@ def test_a_process_that_is_retired_takes_its_link_with_it(db: Database, carrier_
     recorded(db, carrier_id, (1, BOUND, "1 of 1 binds"))
     with db.write() as tx:
         tx.execute(sa.delete(workers).where(workers.c.epoch == 1))
-        assert outdated_states(tx)[carrier_id] == ("closed", "")
-        repair_states(tx, clock.now_ms())
+        assert carrier_states.outdated(tx)[carrier_id] == ("closed", "")
+        carrier_states.repair(tx, clock.now_ms())
     assert shown(db, carrier_id) == ("closed", "")
     clock.move(by_ms=DOWN_MS)
     with db.read() as tx:
@@ -108,11 +106,11 @@ def test_of_two_processes_that_lose_their_links_at_once_none_calls_the_carrier_b
 
     def lose(epoch: int) -> None:
         with db.write() as tx:
-            record_state(tx, epoch, carrier_id, BACKING_OFF, "timed out", clock.now_ms())
+            carrier_states.record(tx, epoch, carrier_id, BACKING_OFF, "timed out", clock.now_ms())
 
     with ThreadPoolExecutor(1) as thread:
         with db.write() as tx:
-            record_state(tx, 1, carrier_id, BACKING_OFF, "timed out", clock.now_ms())
+            carrier_states.record(tx, 1, carrier_id, BACKING_OFF, "timed out", clock.now_ms())
             beside = thread.submit(lose, 2)
             until_it_waits(db, beside)
         beside.result()
@@ -131,11 +129,11 @@ def test_a_state_that_is_mended_while_a_process_records_another_one_is_the_later
 
     def mend() -> None:
         with db.write() as tx:
-            repair_states(tx, clock.now_ms())
+            carrier_states.repair(tx, clock.now_ms())
 
     with ThreadPoolExecutor(1) as thread:
         with db.write() as tx:
-            record_state(tx, 2, carrier_id, BOUND, "1 of 1 binds", clock.now_ms())
+            carrier_states.record(tx, 2, carrier_id, BOUND, "1 of 1 binds", clock.now_ms())
             beside = thread.submit(mend)
             until_it_waits(db, beside)
         beside.result()
@@ -151,7 +149,7 @@ def test_a_carrier_may_come_back_while_an_operator_lets_it_drain(
 
     def come_back() -> None:
         with db.write() as tx:
-            record_state(tx, 1, carrier_id, BOUND, "", clock.now_ms())
+            carrier_states.record(tx, 1, carrier_id, BOUND, "", clock.now_ms())
 
     with ThreadPoolExecutor(1) as thread:
         with db.write() as tx:

@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from heliograph import carriers
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.secrets import SecretUnreadable
-from heliograph.carriers import SIMULATOR_ID, Carrier, LinkState, SmppSettings
+from heliograph.carriers import SIMULATOR_ID, Carrier, LinkState, carrier_states, routing
+from heliograph.carriers.smpp import SmppSettings
 from heliograph.carriers.tables import carriers as table
 from heliograph.database.database import Database
 from tests.support.capability.cast import NOW_MS, at_once, epoch
@@ -122,10 +123,10 @@ def test_carriers_added_at_once_have_ids_of_their_own(db: Database) -> None:
 def test_a_carrier_with_routes_or_messages_is_not_removed(db: Database) -> None:
     add(db)
     with db.write() as tx:
-        carriers.set_route(tx, "233", ["mtn", "simulator"])
+        routing.set_route(tx, "233", ["mtn", "simulator"])
         with pytest.raises(InvalidRequest, match="still has routes: 233"):
             carriers.remove_carrier(tx, "mtn", messages_waiting=0)
-        carriers.set_route(tx, "233", ["simulator"])
+        routing.set_route(tx, "233", ["simulator"])
         with pytest.raises(InvalidRequest, match="still has 3 messages"):
             carriers.remove_carrier(tx, "mtn", messages_waiting=3)
         carriers.remove_carrier(tx, "mtn", messages_waiting=0)
@@ -162,10 +163,10 @@ def test_a_link_that_we_ended_ourselves_has_its_whole_minute_when_it_begins_anew
             (LinkState.CONNECTING, 100_000),
             (LinkState.BACKING_OFF, 130_000),
         ):
-            carriers.record_state(tx, WORKER, mtn.id, state, "", NOW_MS + after_ms)
+            carrier_states.record(tx, WORKER, mtn.id, state, "", NOW_MS + after_ms)
         assert carriers.down_carriers(tx, NOW_MS + 159_999) == frozenset()
         assert carriers.down_carriers(tx, NOW_MS + 160_000) == {mtn.id}
-        carriers.record_state(tx, WORKER, mtn.id, LinkState.CLOSED, "", NOW_MS + 161_000)
+        carrier_states.record(tx, WORKER, mtn.id, LinkState.CLOSED, "", NOW_MS + 161_000)
         # as long as nobody begins it, messages go elsewhere
         assert carriers.down_carriers(tx, NOW_MS + 162_000) == {mtn.id}
 

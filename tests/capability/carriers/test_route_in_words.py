@@ -6,7 +6,7 @@ import pytest
 
 from heliograph import carriers
 from heliograph.base import clock
-from heliograph.carriers import LinkState
+from heliograph.carriers import LinkState, carrier_states, routing
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
 from heliograph.messages.accept import route_in_words, which_way
@@ -32,7 +32,7 @@ def one_that_is(db: Database, name: str, state: LinkState, *, since_s: int = 0) 
     detail = FAILED if state is LinkState.BACKING_OFF else ""
     with db.write() as tx:
         for each, text in ((LinkState.BOUND, ""), (state, detail)):
-            carriers.record_state(tx, EPOCH, carrier_id, each, text, began_ms)
+            carrier_states.record(tx, EPOCH, carrier_id, each, text, began_ms)
     return name
 
 
@@ -41,10 +41,10 @@ def told(db: Database, *route: str) -> list[str]:
     phone = parse_phone(PHONE)
     assert phone is not None
     with db.write() as tx:
-        carriers.set_route(tx, "", route)
+        routing.set_route(tx, "", route)
     with db.read() as tx:
         found = which_way(tx, phone, None, now_ms=clock.now_ms())
-        return route_in_words(phone, None, found, carriers.served_carriers(tx))
+        return route_in_words(phone, None, found, carrier_states.served_carriers(tx))
 
 
 def test_of_carriers_that_work_nothing_more_is_said(db: Database) -> None:

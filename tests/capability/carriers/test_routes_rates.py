@@ -5,7 +5,7 @@ import sqlalchemy as sa
 
 from heliograph import carriers
 from heliograph.base.errors import InvalidRequest, NotFound
-from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Rates, Route, Routes
+from heliograph.carriers import GENERAL, SIMULATOR_ID, current_rates, routing
 from heliograph.carriers.tables import routes
 from heliograph.database.database import Database
 from tests.support.capability.cast import NOW_MS, epoch
@@ -23,19 +23,19 @@ def test_a_route_is_set_replaced_and_removed(db: Database) -> None:
     mtn = add(db, "mtn")
     before = epoch(db)
     with db.write() as tx:
-        carriers.set_route(tx, "", ["simulator"])
-        carriers.set_route(tx, "233", ["simulator"])
-        assert carriers.set_route(tx, "233", ["mtn", "simulator"]) == Route(
+        routing.set_route(tx, "", ["simulator"])
+        routing.set_route(tx, "233", ["simulator"])
+        assert routing.set_route(tx, "233", ["mtn", "simulator"]) == routing.Route(
             "233", (mtn, SIMULATOR_ID)
         )
-        assert carriers.all_routes(tx) == [
-            Route("", (SIMULATOR_ID,)),
-            Route("233", (mtn, SIMULATOR_ID)),
+        assert routing.all_routes(tx) == [
+            routing.Route("", (SIMULATOR_ID,)),
+            routing.Route("233", (mtn, SIMULATOR_ID)),
         ]
-        carriers.remove_route(tx, "233")
-        assert carriers.all_routes(tx) == [Route("", (SIMULATOR_ID,))]
+        routing.remove_route(tx, "233")
+        assert routing.all_routes(tx) == [routing.Route("", (SIMULATOR_ID,))]
         with pytest.raises(NotFound):
-            carriers.remove_route(tx, "233")
+            routing.remove_route(tx, "233")
     assert epoch(db) >= before + 4
 
 
@@ -44,19 +44,19 @@ def test_new_messages_pass_a_draining_carrier_by_and_do_not_fall_to_a_shorter_pr
 ) -> None:
     mtn = add(db, "mtn")
     with db.write() as tx:
-        carriers.set_route(tx, "", ["simulator"])
-        carriers.set_route(tx, "233", ["mtn"])
-        carriers.set_route(tx, "2332", ["mtn", "simulator"])
+        routing.set_route(tx, "", ["simulator"])
+        routing.set_route(tx, "233", ["mtn"])
+        routing.set_route(tx, "2332", ["mtn", "simulator"])
         carriers.drain_carrier(tx, "mtn")
-        draining = Routes(carriers.load_routes(tx))
+        draining = routing.Routes(routing.load_routes(tx))
         carriers.drain_carrier(tx, "mtn", draining=False)
-        again = Routes(carriers.load_routes(tx))
+        again = routing.Routes(routing.load_routes(tx))
     assert [draining.carriers_for(number) for number in ("23424", "23354", "23320")] == [
-        Route("", (SIMULATOR_ID,)),
+        routing.Route("", (SIMULATOR_ID,)),
         None,
-        Route("2332", (SIMULATOR_ID,)),
+        routing.Route("2332", (SIMULATOR_ID,)),
     ]
-    assert again.carriers_for("23354") == Route("233", (mtn,))
+    assert again.carriers_for("23354") == routing.Route("233", (mtn,))
 
 
 def test_weights_stand_before_carriers_that_stand_by_and_go_with_a_carrier_that_drains(
@@ -64,20 +64,22 @@ def test_weights_stand_before_carriers_that_stand_by_and_go_with_a_carrier_that_
 ) -> None:
     a, b, spare = add(db, "mtn-a"), add(db, "mtn-b"), add(db, "gh-spare")
     with db.write() as tx:
-        set_there = carriers.set_route(tx, "233", ["mtn-a:70", " mtn-b : 30 ", "gh-spare"])
-        carriers.set_route(tx, "", ["mtn-a", "mtn-b"])
-        assert carriers.all_routes(tx)[1] == set_there == Route("233", (a, b, spare), (70, 30))
+        set_there = routing.set_route(tx, "233", ["mtn-a:70", " mtn-b : 30 ", "gh-spare"])
+        routing.set_route(tx, "", ["mtn-a", "mtn-b"])
+        assert (
+            routing.all_routes(tx)[1] == set_there == routing.Route("233", (a, b, spare), (70, 30))
+        )
         weights = tx.execute(sa.select(routes.c.weights).order_by(routes.c.prefix)).scalars().all()
         with pytest.raises(InvalidRequest, match="before those without one") as refused:
-            carriers.set_route(tx, "233", ["mtn-a", "mtn-b:30"])
+            routing.set_route(tx, "233", ["mtn-a", "mtn-b:30"])
         carriers.drain_carrier(tx, "mtn-a")
-        one_drains = carriers.load_routes(tx)[1]
+        one_drains = routing.load_routes(tx)[1]
         carriers.drain_carrier(tx, "mtn-b")
-        both_drain = carriers.load_routes(tx)[1]
+        both_drain = routing.load_routes(tx)[1]
     assert weights == [None, "70,30"], "a route without weights is stored as before"
     assert refused.value.fields[0].field == "carrier"
-    assert one_drains == Route("233", (b, spare), (30,))
-    assert both_drain == Route("233", (spare,))
+    assert one_drains == routing.Route("233", (b, spare), (30,))
+    assert both_drain == routing.Route("233", (spare,))
 
 
 @pytest.mark.parametrize(
@@ -102,24 +104,24 @@ def test_weights_stand_before_carriers_that_stand_by_and_go_with_a_carrier_that_
 )
 def test_a_route_that_cannot_be_is_refused(db: Database, prefix: str, names: list[str]) -> None:
     with db.write() as tx, pytest.raises(InvalidRequest):
-        carriers.set_route(tx, prefix, names)
+        routing.set_route(tx, prefix, names)
     with db.read() as tx:
-        assert carriers.all_routes(tx) == []
+        assert routing.all_routes(tx) == []
 
 
 def test_a_rate_is_set_replaced_and_removed(db: Database, amina: str) -> None:
     before = epoch(db)
     with db.write() as tx:
-        carriers.set_rate(tx, "gh", 3)
-        assert carriers.set_rate(tx, "gh", 2) == Rate(GENERAL, "GH", 2)
-        carriers.set_rate(tx, "23324", None, account_id=amina)
-        assert carriers.load_rates(tx) == [(GENERAL, "GH", 2), (amina, "23324", None)]
-        assert carriers.load_rates(tx, amina) == [(amina, "23324", None)]
-        rates = Rates(carriers.load_rates(tx))
-        carriers.remove_rate(tx, "GH")
+        current_rates.store(tx, "gh", 3)
+        assert current_rates.store(tx, "gh", 2) == current_rates.Rate(GENERAL, "GH", 2)
+        current_rates.store(tx, "23324", None, account_id=amina)
+        assert current_rates.load(tx) == [(GENERAL, "GH", 2), (amina, "23324", None)]
+        assert current_rates.load(tx, amina) == [(amina, "23324", None)]
+        rates = current_rates.Rates(current_rates.load(tx))
+        current_rates.remove(tx, "GH")
         with pytest.raises(NotFound):
-            carriers.remove_rate(tx, "23324")
-        left = Rates(carriers.load_rates(tx))
+            current_rates.remove(tx, "23324")
+        left = current_rates.Rates(current_rates.load(tx))
     assert epoch(db) >= before + 4
     assert [
         rates.for_(amina, number, country)
@@ -144,4 +146,4 @@ def test_a_rate_is_set_replaced_and_removed(db: Database, amina: str) -> None:
 )
 def test_a_rate_that_cannot_be_is_refused(db: Database, destination: str, credits: int) -> None:
     with db.write() as tx, pytest.raises(InvalidRequest):
-        carriers.set_rate(tx, destination, credits)
+        current_rates.store(tx, destination, credits)

@@ -4,7 +4,7 @@ too.
 
 from heliograph import accounts, carriers
 from heliograph.base import clock
-from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Route, Sharing
+from heliograph.carriers import GENERAL, SIMULATOR_ID, Sharing, current_rates, routing
 from heliograph.database.database import Database
 from heliograph.messages.accept import which_way
 from heliograph.messages.accept.which_way import WhichWay
@@ -27,14 +27,14 @@ def test_without_a_route_it_says_so(db: Database) -> None:
 
 def test_the_longest_prefix_and_the_accounts_own_rate_decide(db: Database, amina: str) -> None:
     with db.write() as tx:
-        carriers.set_route(tx, "", ["simulator"])
-        carriers.set_route(tx, "2332", ["simulator"])
-        carriers.set_rate(tx, "GH", 2)
-        carriers.set_rate(tx, "233", 3, account_id=amina)
+        routing.set_route(tx, "", ["simulator"])
+        routing.set_route(tx, "2332", ["simulator"])
+        current_rates.store(tx, "GH", 2)
+        current_rates.store(tx, "233", 3, account_id=amina)
     general, own = asked(db), asked(db, amina)
-    assert general.rate == Rate(GENERAL, "GH", 2)
-    assert own.rate == Rate(amina, "233", 3)
-    assert own.route == Route("2332", (SIMULATOR_ID,))
+    assert general.rate == current_rates.Rate(GENERAL, "GH", 2)
+    assert own.rate == current_rates.Rate(amina, "233", 3)
+    assert own.route == routing.Route("2332", (SIMULATOR_ID,))
     assert (own.offer.plan.carrier_id, own.offer.plan.prefix, own.offer.plan.rate) == (
         SIMULATOR_ID,
         "2332",
@@ -51,7 +51,7 @@ def test_a_carrier_that_is_down_is_passed_over_and_one_that_drains_is_not_asked(
         spare = carriers.add_carrier(
             tx, "spare", settings, "secret", secret_key=SECRET_KEY, now_ms=long_ago_ms
         )
-        carriers.set_route(tx, "233", ["spare", "simulator"])
+        routing.set_route(tx, "233", ["spare", "simulator"])
     found = asked(db)
     assert found.down >= {spare.id}
     assert found.route is not None
@@ -67,7 +67,7 @@ def test_a_number_falls_to_one_of_the_carriers_that_share_and_always_to_the_same
 ) -> None:
     first, second = (open_carrier(db, name, prefix=None) for name in ("first", "second"))
     with db.write() as tx:
-        carriers.set_route(tx, "233", ["first:1", "second:2", "simulator"])
+        routing.set_route(tx, "233", ["first:1", "second:2", "simulator"])
     found = asked(db)
     assert found.offer.plan.sharing == Sharing((first, second), (1, 3))
     assert found.offer.plan.sharing.weights == {first: 1, second: 2}
@@ -78,7 +78,7 @@ def test_a_number_falls_to_one_of_the_carriers_that_share_and_always_to_the_same
         carriers.pause_carrier(tx, "second")
     assert asked(db).carrier_id == SIMULATOR_ID, "all that share are paused"
     with db.write() as tx:
-        carriers.set_route(tx, "233", ["first:1", "second:2"])
+        routing.set_route(tx, "233", ["first:1", "second:2"])
     waiting = asked(db)
     assert waiting.offer.plan.sharing == found.offer.plan.sharing, "it waits in these proportions"
     assert waiting.carrier_id == found.carrier_id
@@ -86,6 +86,6 @@ def test_a_number_falls_to_one_of_the_carriers_that_share_and_always_to_the_same
 
 def test_a_country_that_the_account_may_not_send_to_is_refused(db: Database, amina: str) -> None:
     with db.write() as tx:
-        carriers.set_route(tx, "", ["simulator"])
+        routing.set_route(tx, "", ["simulator"])
         accounts.change(tx, amina, countries=["NG"])
     assert asked(db, amina).offer.refusal == "country_not_allowed"

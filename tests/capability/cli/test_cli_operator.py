@@ -5,7 +5,7 @@ import pytest
 from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
-from heliograph.users import OperatorRole
+from heliograph.users import OperatorRole, operators, sign_ins
 from tests.support.capability.commands import Run, typed
 
 ADD = typed("user add kofi@example.com --operator support --json")
@@ -18,9 +18,9 @@ def test_an_operator_is_added_with_a_link_that_signs_in(run: Run, db: Database) 
     assert listed["operator"] == "support"
     with db.write() as tx:
         secret = added["link"].rpartition("/")[2]
-        begun = users.begin(tx, secret, seen_by="", now_ms=clock.now_ms())
-        session = users.session_of(tx, begun.secret, now_ms=clock.now_ms())
-        assert users.operator_role(tx, session.user.id) is OperatorRole.SUPPORT
+        begun = sign_ins.begin(tx, secret, seen_by="", now_ms=clock.now_ms())
+        session = sign_ins.session_of(tx, begun.secret, now_ms=clock.now_ms())
+        assert operators.role_of(tx, session.user.id) is OperatorRole.SUPPORT
     assert not session.is_two_step, "a link alone is not enough for the console"
 
 
@@ -30,8 +30,8 @@ def test_the_role_of_an_operator_is_taken_away(run: Run, db: Database, end: str)
     option = ["--operator"] if end == "user remove" else []
     ended = run(*typed(f"{end} kofi@example.com"), *option, "--json").json
     assert ended["operator"] is None
-    with db.write() as tx, pytest.raises(users.NotSignedIn):
-        users.begin(tx, link.rpartition("/")[2], seen_by="", now_ms=clock.now_ms())
+    with db.write() as tx, pytest.raises(sign_ins.NotSignedIn):
+        sign_ins.begin(tx, link.rpartition("/")[2], seen_by="", now_ms=clock.now_ms())
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ so.
 import pytest
 import sqlalchemy as sa
 
-from heliograph.accounts import OPERATOR_NAME
+from heliograph.accounts.audit_log import OPERATOR_NAME
 from heliograph.accounts.tables import audit_log
 from heliograph.database.database import Database
 from tests.support.capability.commands import Run

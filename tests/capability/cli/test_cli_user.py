@@ -5,7 +5,7 @@ import pytest
 from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
-from heliograph.users import tables
+from heliograph.users import operators, sign_ins, tables, two_step
 from tests.support.capability.commands import Run, typed
 from tests.support.factories import open_account
 from tests.support.portal.authenticator import given_codes
@@ -20,8 +20,8 @@ def test_a_user_is_added_with_a_link_that_signs_in(run: Run, db: Database, amina
     base, _, secret = added["link"].rpartition("/")
     assert base == "http://127.0.0.1:8080/portal/sign-in"
     with db.write() as tx:
-        session = users.begin(tx, secret, seen_by="", now_ms=clock.now_ms()).secret
-        found = users.session_of(tx, session, now_ms=clock.now_ms())
+        session = sign_ins.begin(tx, secret, seen_by="", now_ms=clock.now_ms()).secret
+        found = sign_ins.session_of(tx, session, now_ms=clock.now_ms())
     assert users.text_id(found.user) == added["id"]
 
 
@@ -53,11 +53,11 @@ def test_who_has_lost_phone_and_recovery_codes_is_let_in_without(
     with db.write() as tx:
         user = users.find(tx, "ama@example.com")
         given_codes(tx, user.id, clock.now_ms())
-        assert users.two_step.is_on(tx, user.id)
+        assert two_step.is_on(tx, user.id)
     run(*typed("user two-step-off ama@example.com"))
     with db.read() as tx:
-        assert not users.two_step.is_on(tx, user.id)
-        assert users.two_step.recovery_codes_left(tx, user.id) == 0
+        assert not two_step.is_on(tx, user.id)
+        assert two_step.recovery_codes_left(tx, user.id) == 0
 
 
 def test_an_operator_who_has_lost_the_only_passkey_is_let_in_without(
@@ -80,7 +80,7 @@ def test_an_operator_who_has_lost_the_only_passkey_is_let_in_without(
     for words, is_asked in (("", True), (" --passkeys", False)):
         run(*typed(f"user two-step-off kofi@example.com{words}"))
         with db.read() as tx:
-            assert users.has_second_step(tx, user_id) == is_asked
+            assert operators.has_second_step(tx, user_id) == is_asked
 
 
 def test_a_user_is_created_by_the_other_name_too_and_disabled_everywhere(
@@ -94,5 +94,5 @@ def test_a_user_is_created_by_the_other_name_too_and_disabled_everywhere(
         link = run(*typed("user link ama@example.com --json")).json["link"]
         disabled = run(*typed("user disable ama@example.com --json")).json
         assert disabled["roles"] == []
-        with db.write() as tx, pytest.raises(users.NotSignedIn):
-            users.begin(tx, link.rpartition("/")[2], seen_by="", now_ms=clock.now_ms())
+        with db.write() as tx, pytest.raises(sign_ins.NotSignedIn):
+            sign_ins.begin(tx, link.rpartition("/")[2], seen_by="", now_ms=clock.now_ms())

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from heliograph import accounts
+from heliograph.accounts import notices
 from heliograph.base import clock, ids
 from heliograph.base.clock import HOUR_MS, rfc3339
 from heliograph.database.database import Database
@@ -225,10 +225,10 @@ async def test_notices_of_an_account_are_listed_newest_first(house: House, run: 
     chidi = open_account(house.db, "chidi")
     async with house.db.hot() as tx:
         for number in range(3):
-            await accounts.notify(
+            await notices.notify(
                 tx, house.amina, "webhook_disabled", f"notice {number}", clock.now_ms() + number
             )
-        await accounts.notify(tx, chidi, "webhook_disabled", "a stranger's", clock.now_ms())
+        await notices.notify(tx, chidi, "webhook_disabled", "a stranger's", clock.now_ms())
     listed = (await later(run, "account", "notices", "amina", "--limit", "2", "--json")).json
     assert [(notice["kind"], notice["text"]) for notice in listed] == [
         ("webhook_disabled", "notice 2"),

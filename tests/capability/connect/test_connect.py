@@ -13,7 +13,7 @@ from heliograph.connect.credits import move_credits
 from heliograph.connect.request import Move
 from heliograph.database.database import Database
 from heliograph.database.postgresql.snapshot import read_one_snapshot
-from heliograph.wallet import Figures, Thresholds
+from heliograph.wallet import Figures, Thresholds, ledger
 from heliograph.wallet.tables import wallets
 from tests.support.books import assert_books_agree
 from tests.support.capability.cast import NOW_MS, account, epoch
@@ -103,7 +103,7 @@ def test_credits_go_between_wallets_of_different_currencies_and_the_ledger_agree
     bilal = provision(db, owner, currency="KWD", initial_credits=60)
     assert moved(db, owner, bilal, -20) == (40, 60)
     with db.write() as tx:
-        wallet.topup(tx, bilal, "1.234", "cash", now_ms=clock.now_ms())
+        ledger.topup(tx, bilal, "1.234", "cash", now_ms=clock.now_ms())
     with db.read() as tx:
         read_one_snapshot(tx)
         assert wallet.verify(tx) == []
@@ -148,9 +148,9 @@ def test_a_sandbox_customer_has_no_part_in_the_ledger(db: Database, run: Run) ->
     assert run(*hook, "sandbox").status == 0
     with db.write() as tx:
         with pytest.raises(InvalidRequest, match="sandbox customer"):
-            wallet.grant(tx, bilal, 1, "x", now_ms=NOW_MS)
+            ledger.grant(tx, bilal, 1, "x", now_ms=NOW_MS)
         with pytest.raises(InvalidRequest, match="sandbox customer"):
-            wallet.topup(tx, bilal, 1, "x", now_ms=NOW_MS)
+            ledger.topup(tx, bilal, 1, "x", now_ms=NOW_MS)
         with pytest.raises(InvalidRequest, match="must be sandbox"):
             keys.issue(
                 tx,

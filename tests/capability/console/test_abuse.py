@@ -2,12 +2,14 @@
 
 import pytest
 
-from heliograph import accounts, otp, senders, users
+from heliograph import accounts, otp, users
+from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.messages.reports import linked_hosts as linked
+from heliograph.senders import reserved_names
 from heliograph.users import OperatorRole
 from tests.support.console.messages import stored_message
 from tests.support.console.operators import sign_in_operator, waiting_sender
@@ -52,7 +54,7 @@ def test_a_range_is_blocked_with_a_reason_and_let_go(
     assert visitor.get(f"{PATH}/unblock", params=there).status_code == 404
     with db.read() as tx:
         logged = users.operator_entries(tx, PageWanted(9, None))
-        told = accounts.audited(tx, amina, PageWanted(9, None))
+        told = audit_log.page(tx, amina, PageWanted(9, None))
     assert [(each.entry.action, each.entry.after, each.entry.reason) for each in logged] == [
         ("otp.unblock", f"{DIGITS}: let through", "verified"),
         ("otp.block", f"{DIGITS}: refused", "pumping, says the carrier"),
@@ -86,7 +88,7 @@ def test_links_are_shown_as_hosts_with_what_is_suspicious(
 ) -> None:
     chidi = open_account(db, "chidi", sender="CHIDI")
     with db.write() as tx:
-        senders.reserve(tx, "Postbank", "a bank", now_ms=clock.now_ms())
+        reserved_names.add(tx, "Postbank", "a bank", now_ms=clock.now_ms())
     stored_message(db, chidi, text="A day ago: http://10.1.2.3/")
     clock.move(by_ms=DAY_MS + 1_000)
     sign_in_operator(visitor, db, OperatorRole.SUPPORT)

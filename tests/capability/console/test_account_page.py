@@ -3,7 +3,7 @@
 import html
 import re
 
-from heliograph import connect, plugin, senders, users, wallet
+from heliograph import connect, plugin, senders, users
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.connect import CustomerRequest
@@ -14,6 +14,7 @@ from heliograph.messages.tables import QUARTER_MS
 from heliograph.plugin import SiteDetails
 from heliograph.portal.languages.formats import NARROW
 from heliograph.users import Role
+from heliograph.wallet import ledger
 from heliograph.wallet.ledger import post
 from tests.support.console.looked_up import page_of
 from tests.support.console.operators import sign_in_operator, waiting_sender
@@ -33,13 +34,13 @@ def linked(db: Database, account_id: str, url: str, *, sandbox: bool = False) ->
 
 def spend(db: Database, account_id: str, at_ms: int, charged: int, refunded: int) -> None:
     with db.write() as tx:
-        wallet.grant(tx, account_id, charged, "welcome", now_ms=at_ms)
+        ledger.grant(tx, account_id, charged, "welcome", now_ms=at_ms)
         for kind, credits in (("sms_charge", -charged), ("sms_refund", refunded)):
             post(
                 tx,
                 account_id,
                 kind,
-                wallet.SALES_ID,
+                ledger.SALES_ID,
                 credits=credits,
                 description="a send",
                 now_ms=at_ms,

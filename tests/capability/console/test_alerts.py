@@ -11,7 +11,7 @@ from heliograph.console.alert_pages.alert_list import rule_in_words
 from heliograph.database.database import Database
 from heliograph.portal.page_request import SHOWN_HEADER
 from heliograph.users import OperatorRole
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.sign_ins import FRESH_MS
 from tests.support.alerted import OPERATOR_MAIL, added
 from tests.support.capability.commands import Run
 from tests.support.console.operators import sign_in_operator

@@ -10,7 +10,7 @@ from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.users import OperatorRole
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.sign_ins import FRESH_MS
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import SECRET_KEY
 from tests.support.portal.visitor import Visitor

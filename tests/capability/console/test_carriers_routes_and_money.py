@@ -4,16 +4,17 @@ import re
 
 import sqlalchemy as sa
 
-from heliograph import accounts, carriers, users, wallet
+from heliograph import carriers, users, wallet
+from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
-from heliograph.carriers import connection_settings
+from heliograph.carriers import connection_settings, current_rates
 from heliograph.carriers.tables import carriers as carriers_table
 from heliograph.database.database import Database
 from heliograph.monitoring import MeasuredQueue, Sampler
 from heliograph.users import OperatorRole
-from heliograph.users.sign_in import FRESH_MS
-from heliograph.wallet import Figures
+from heliograph.users.sign_ins import FRESH_MS
+from heliograph.wallet import Figures, account_ledger, ledger
 from tests.support.console.looked_up import operators_did
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import SECRET_KEY, open_carrier
@@ -136,8 +137,8 @@ def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(
     route = {"do": "set route", "prefix": "2332", "carrier": "simulator", "reason": "trial"}
     assert visitor.post("/console/routes", route).status_code == 303
     with db.write() as tx:
-        carriers.set_rate(tx, "GH", 2)
-        carriers.set_rate(tx, "233", 3, account_id=amina)
+        current_rates.store(tx, "GH", 2)
+        current_rates.store(tx, "233", 3, account_id=amina)
     general = visitor.get("/console/routes?to=233201234567").text
     assert "would go to simulator, and cost 2 credits a segment" in general
     assert "The route of prefix 2332 decides" in general
@@ -218,7 +219,7 @@ def test_finance_changes_a_wallet_with_a_reason_that_both_logs_tell(
         assert visitor.post(path, form).status_code == 400
     with db.read() as tx:
         assert wallet.wallet_of(tx, amina).figures == Figures(1_000, 480)
-        actions = [entry.entry.action for entry in accounts.audited(tx, amina, PageWanted(9, None))]
+        actions = [entry.entry.action for entry in audit_log.page(tx, amina, PageWanted(9, None))]
     told = ["wallet.adjust", "wallet.topup", "credits.adjust", "credits.grant"]
     assert actions == operators_did(db) == told
     stranger.sign_in(EMAIL, amina)
@@ -230,13 +231,13 @@ def test_a_statement_is_saved_whose_sums_are_the_ledgers(
 ) -> None:
     sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     with db.write() as tx:
-        wallet.grant(tx, amina, 500, "welcome", now_ms=clock.now_ms())
-        wallet.topup(tx, amina, "12.50", "paid", now_ms=clock.now_ms())
+        ledger.grant(tx, amina, 500, "welcome", now_ms=clock.now_ms())
+        ledger.topup(tx, amina, "12.50", "paid", now_ms=clock.now_ms())
     path = visitor.get("/console/money?account=amina").headers["location"]
     assert "The entries add up to these figures" in visitor.get(path).text
     lines = [line.split(",") for line in visitor.get(f"{path}/statement").text.splitlines()]
     with db.read() as tx:
-        entries = wallet.history(tx, amina, PageWanted(9, None))
+        entries = account_ledger.page(tx, amina, PageWanted(9, None))
     of_types = [line for line in lines if line[1] not in ("line", "opening", "closing")]
     assert sum(int(line[3]) for line in of_types) == sum(entry.credits for entry in entries)
     assert sum(float(line[4]) for line in of_types) * 100 == sum(e.amount_minor for e in entries)

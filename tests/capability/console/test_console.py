@@ -3,12 +3,13 @@
 import pytest
 
 from heliograph import accounts, keys, senders, users
-from heliograph.accounts import AuthorKind
+from heliograph.accounts import audit_log, status_history
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.users import OperatorRole
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.senders import states
+from heliograph.users import OperatorRole, two_step
+from heliograph.users.sign_ins import FRESH_MS
 from tests.support.console.looked_up import page_of
 from tests.support.console.operators import (
     OPERATOR,
@@ -37,11 +38,11 @@ def test_a_sender_id_is_approved_and_its_account_reads_so(
     assert visitor.post(path, {"do": "approve"}).status_code == 303
     assert "No sender ID waits" in visitor.get("/console/approvals").text
     with db.read() as tx:
-        assert senders.find(tx, sender).status == senders.APPROVED
+        assert senders.find(tx, sender).status == states.APPROVED
         assert senders.history(tx, senders.find(tx, sender).id)[0].by == OPERATOR
-        told = accounts.audited(tx, amina, PageWanted(1, None))[0]
+        told = audit_log.page(tx, amina, PageWanted(1, None))[0]
         logged = users.operator_entries(tx, PageWanted(9, None))
-    assert (told.author.kind, told.author.name) == (AuthorKind.OPERATOR, "the operator")
+    assert (told.author.kind, told.author.name) == (audit_log.AuthorKind.OPERATOR, "the operator")
     assert [(each.email, each.entry.action, each.entry.before) for each in logged] == [
         (OPERATOR, "sender.approve", "AMINASHOP: submitted")
     ]
@@ -129,7 +130,7 @@ def test_an_account_is_found_suspended_and_resumed(
         assert visitor.post(path, {"do": do, "reason": "invoice 17"}).status_code == 303
         with db.read() as tx:
             assert accounts.by_id(tx, amina).status == status
-            last = accounts.last_status(tx, amina)
+            last = status_history.last(tx, amina)
             assert last is not None
             assert (last.reason, last.by) == ("invoice 17", OPERATOR)
         is_told = "This account is suspended" in stranger.get(home_of(db, amina)).text
@@ -187,7 +188,7 @@ def test_whoever_sets_an_app_up_is_in_at_once(visitor: Visitor, db: Database) ->
     assert visitor.post("/portal/you/authenticator", {"do": "begin"}).status_code == 303
     with db.read() as tx:
         user = users.find(tx, OPERATOR)
-        secret = users.two_step.unconfirmed_secret(tx, SECRET_KEY, user.id)
+        secret = two_step.unconfirmed_secret(tx, SECRET_KEY, user.id)
     code = code_of(secret, clock.now_ms())
     visitor.get("/portal/you/authenticator")
     confirmed = visitor.post("/portal/you/authenticator", {"do": "confirm", "code": code})

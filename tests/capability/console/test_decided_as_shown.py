@@ -6,6 +6,7 @@ from heliograph import accounts, senders
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from heliograph.database.database import Database
+from heliograph.senders import documents
 from tests.support.console.operators import attached, sign_in_operator, waiting_sender
 from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
@@ -33,7 +34,7 @@ def test_what_changed_after_the_page_was_shown_is_looked_at_first(
     refused()
     assert second.text_id in visitor.get(path).text
     with db.write() as tx:
-        senders.detach(tx, amina, sender, first.text_id)
+        documents.detach(tx, amina, sender, first.text_id)
     refused()
     visitor.get(path)
     clock.move(1_000)

@@ -10,10 +10,12 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, alerts, carriers, pricing, users, wallet
+from heliograph import accounts, alerts, pricing, users, wallet
+from heliograph.accounts import audit_log
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.base.paging import PageWanted
+from heliograph.carriers import routing
 from heliograph.database import config
 from heliograph.database.database import Database
 from heliograph.pricing import sheets
@@ -185,7 +187,7 @@ def test_who_waits_for_another_change_answers_for_the_loss_of_the_own_one(
     open_carrier(db, "gh-main", prefix="234" if allows_loss else None)
     with db.write() as tx:
         prices.set_price(tx, "GHS", 35, 1_000)
-        carriers.set_route(tx, "", ["simulator"])
+        routing.set_route(tx, "", ["simulator"])
         pricing.set_cost(tx, "simulator", "", "0.01", "GHS")
         pricing.set_cost(tx, "gh-main", "", "0.02", "GHS")
     sign_in_operator(visitor, db)
@@ -238,7 +240,7 @@ def test_of_two_decisions_on_a_sender_id_at_once_one_is_made(
     answers = visitor.post_at_once(path, [reject, other], locked_account(amina))
     assert sorted(answer.status_code for answer in answers) == [303, 303 if is_same else 400]
     with db.read() as tx:
-        told = accounts.audited(tx, amina, PageWanted(9, None))
+        told = audit_log.page(tx, amina, PageWanted(9, None))
     assert len(told) == len(entries(db)) == 1
 
 

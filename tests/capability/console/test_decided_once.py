@@ -3,6 +3,7 @@
 import pytest
 
 from heliograph import accounts, users
+from heliograph.accounts import audit_log
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from tests.support.console.operators import account_in_sandbox, sign_in_operator, waiting_sender
@@ -35,7 +36,7 @@ def test_a_decision_that_is_sent_twice_is_told_of_once(
     for _ in range(2):
         assert visitor.post(path, form).status_code == 303
     with db.read() as tx:
-        told = accounts.audited(tx, account_id, LOOKED_AT)
+        told = audit_log.page(tx, account_id, LOOKED_AT)
         logged = users.operator_entries(tx, LOOKED_AT)
     assert [each.entry.action for each in told] == [action]
     assert [each.entry.action for each in logged] == [action]

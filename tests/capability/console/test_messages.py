@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from heliograph import accounts, users
+from heliograph import users
+from heliograph.accounts import audit_log
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
 from heliograph.base.paging import PageWanted
@@ -20,7 +21,7 @@ from heliograph.database.database import Database
 from heliograph.messages.doubt import slices, work_lists
 from heliograph.messages.sealed_text import text_sealer
 from heliograph.users import OperatorRole
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.sign_ins import FRESH_MS
 from tests.support.capability.doubtful import in_doubt, recorded
 from tests.support.capability.sending import House
 from tests.support.console.operators import OPERATOR, sign_in_operator
@@ -104,7 +105,7 @@ def test_who_reads_a_text_stands_in_both_logs(
     assert TEXT[:9].encode().hex(" ").upper() in page.text
     with db.read() as tx:
         [logged] = users.operator_entries(tx, PageWanted(9, None))
-        [told] = accounts.audited(tx, house.amina, PageWanted(9, None))
+        [told] = audit_log.page(tx, house.amina, PageWanted(9, None))
     assert (logged.email, logged.entry.action, logged.entry.record) == (
         OPERATOR,
         "message.read",
@@ -170,7 +171,7 @@ def test_messages_in_doubt_are_settled_together_after_what_that_does_is_shown(
     assert recorded(house) == [(do, 1, OPERATOR, "ticket 4711")] * 2
     with db.read() as tx:
         logged = users.operator_entries(tx, PageWanted(9, None))
-        told = accounts.audited(tx, house.amina, PageWanted(9, None))
+        told = audit_log.page(tx, house.amina, PageWanted(9, None))
     assert {each.entry.record for each in logged} == set(chosen)
     assert {each.entry.reason for each in logged} == {"ticket 4711"}
     assert {each.entry.record for each in told} == set(chosen)

@@ -12,7 +12,7 @@ from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.jobs.proofs import Proofs
 from heliograph.portal.languages.formats import NARROW
 from heliograph.users import OperatorRole
-from heliograph.wallet import prices
+from heliograph.wallet import account_ledger, ledger, prices
 from heliograph.wallet.ledger import post
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import open_account
@@ -25,8 +25,8 @@ MONEY = ("Added", "Adjusted", "Paid for credits", "Moved")
 def lived(db: Database, account_id: str, days_ago: int) -> None:
     at_ms = clock.now_ms() - days_ago * DAY_MS
     with db.write() as tx:
-        wallet.topup(tx, account_id, "1250.50", "paid", now_ms=at_ms)
-        wallet.grant(tx, account_id, 1_000, "welcome", now_ms=at_ms)
+        ledger.topup(tx, account_id, "1250.50", "paid", now_ms=at_ms)
+        ledger.grant(tx, account_id, 1_000, "welcome", now_ms=at_ms)
         prices.set_price(tx, "GHS", "1", 20)
         prices.buy_credits(tx, account_id, 400, now_ms=at_ms)
         for kind, credits in (("sms_charge", -321), ("sms_refund", 21)):
@@ -34,7 +34,7 @@ def lived(db: Database, account_id: str, days_ago: int) -> None:
                 tx,
                 account_id,
                 kind,
-                wallet.SALES_ID,
+                ledger.SALES_ID,
                 credits=credits,
                 description="s",
                 now_ms=at_ms,
@@ -86,7 +86,7 @@ def test_a_day_shows_what_was_sold_spent_and_given_back(
             entries = [
                 entry
                 for account_id in account_ids
-                for entry in wallet.history(tx, account_id, PageWanted(50, None))
+                for entry in account_ledger.page(tx, account_id, PageWanted(50, None))
             ]
         assert sum(int(each["entries"]) for each in rows) == len(entries)
         assert sum(int(each["credits"]) for each in rows) == sum(e.credits for e in entries)
@@ -101,8 +101,8 @@ def test_a_customers_days_show_what_its_partner_gave_it(
     sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     bilal = open_account(db, "bilal", parent_id=amina)
     with db.write() as tx:
-        wallet.grant(tx, amina, 100, "welcome", now_ms=clock.now_ms())
-        wallet.topup(tx, amina, "5.00", "paid", now_ms=clock.now_ms())
+        ledger.grant(tx, amina, 100, "welcome", now_ms=clock.now_ms())
+        ledger.topup(tx, amina, "5.00", "paid", now_ms=clock.now_ms())
         wallet.transfer(tx, amina, bilal, credits=70, amount_minor=150, description="given")
         wallet.transfer(tx, bilal, amina, credits=20, description="taken back")
     today = rfc3339(clock.now_ms())[:10]

@@ -5,12 +5,11 @@ from io import BytesIO
 
 from pypdf import PdfReader
 
-from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.database.database import Database
 from heliograph.users import OperatorRole
-from heliograph.wallet import files
+from heliograph.wallet import files, ledger
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
@@ -22,8 +21,8 @@ def test_an_auditor_saves_a_months_pdf_whose_sums_are_the_ledgers(
     now_ms = clock.now_ms()
     sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     with db.write() as tx:
-        wallet.grant(tx, amina, 1_500, "welcome", now_ms=now_ms)
-        wallet.topup(tx, amina, "12.50", "paid", now_ms=now_ms)
+        ledger.grant(tx, amina, 1_500, "welcome", now_ms=now_ms)
+        ledger.topup(tx, amina, "12.50", "paid", now_ms=now_ms)
     path = visitor.get("/console/money?account=amina").headers["location"]
     assert f'href="{path}/statement.pdf?month={rfc3339(now_ms)[:7]}"' in visitor.get(path).text
     saved = visitor.get(f"{path}/statement.pdf")
@@ -48,7 +47,7 @@ def test_the_ledger_is_saved_of_all_accounts_or_of_one(
     other = open_account(db, "other")
     with db.write() as tx:
         for account_id in (amina, other):
-            wallet.grant(tx, account_id, 5, "welcome", now_ms=clock.now_ms())
+            ledger.grant(tx, account_id, 5, "welcome", now_ms=clock.now_ms())
     path = "/console/money/ledger"
     assert 'name="format"' in visitor.get(path).text
     assert len(visitor.get(f"{path}/export?account=&month=&format=csv").text.splitlines()) == 3

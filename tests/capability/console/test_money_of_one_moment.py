@@ -16,7 +16,7 @@ from heliograph.base.clock import HOUR_MS, rfc3339
 from heliograph.database.database import Database
 from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.users import OperatorRole
-from heliograph.wallet import files
+from heliograph.wallet import files, ledger
 from heliograph.wallet.files import lines_of_statement
 from heliograph.wallet.ledger_hours import summed_days
 from heliograph.wallet.tables import ledger_hours
@@ -54,8 +54,8 @@ def meanwhile(act: Callable[[], None]) -> Iterator[None]:
 
 def earn(db: Database, account_id: str) -> None:
     with db.write() as tx:
-        wallet.grant(tx, account_id, 10, "gift", now_ms=clock.now_ms())
-        wallet.topup(tx, account_id, "1.25", "paid", now_ms=clock.now_ms())
+        ledger.grant(tx, account_id, 10, "gift", now_ms=clock.now_ms())
+        ledger.topup(tx, account_id, "1.25", "paid", now_ms=clock.now_ms())
 
 
 def adds_up(statement: str) -> bool:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from heliograph import accounts, carriers, pricing
+from heliograph import accounts, pricing
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, rfc3339
-from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate
+from heliograph.carriers import GENERAL, SIMULATOR_ID, current_rates, routing
 from heliograph.database.database import Database
 from heliograph.jobs.rate_sheets import apply_next
 from heliograph.users import OperatorRole
@@ -26,13 +26,13 @@ def prices_and_costs(db: Database) -> None:
     """A credit is sold for 0.035 GHS, and the simulator charges 0.05 GHS to Ghana."""
     with db.write() as tx:
         prices.set_price(tx, "GHS", 35, 1_000)
-        carriers.set_route(tx, "", ["simulator"])
+        routing.set_route(tx, "", ["simulator"])
         pricing.set_cost(tx, "simulator", "233", "0.05", "GHS")
 
 
-def rates_now(db: Database) -> list[Rate]:
+def rates_now(db: Database) -> list[current_rates.Rate]:
     with db.read() as tx:
-        return carriers.load_rates(tx)
+        return current_rates.load(tx)
 
 
 def uploaded(visitor: Visitor, file: bytes, **fields: str) -> str:
@@ -58,18 +58,18 @@ def test_a_rate_of_an_account_is_set_and_removed_and_both_logs_tell_it(
         {"do": "set rate", "credits": "2"},
     ):
         assert visitor.post(RATES, {**form, **fields}).status_code == 303
-    assert rates_now(db) == [Rate(amina, "GH", 2)]
+    assert rates_now(db) == [current_rates.Rate(amina, "GH", 2)]
     assert "Own rates of" in visitor.get(f"{RATES}?account=amina").text
     file = visitor.get(f"{RATES}/export?account=amina").text
     with db.read() as tx:
         text_id = accounts.text_id(accounts.by_id(tx, amina))
     assert file == f"destination,credits,account\r\nGH,2,{text_id}\r\n"
     with db.write() as tx:
-        carriers.set_rate(tx, "GH", 2)  # so that nothing is lost without it
+        current_rates.store(tx, "GH", 2)  # so that nothing is lost without it
     visitor.get(RATES)
     assert visitor.post(RATES, {**form, "do": "remove rate"}).status_code == 303
     assert visitor.post(RATES, {**form, "do": "remove rate"}).status_code == 404
-    assert rates_now(db) == [Rate(GENERAL, "GH", 2)]
+    assert rates_now(db) == [current_rates.Rate(GENERAL, "GH", 2)]
     assert operators_did(db) == ["rate.remove", "rate.set", "rate.set"]
     stranger.sign_in(EMAIL, amina)
     told = stranger.get(f"{home_of(db, amina)}/audit").text
@@ -92,7 +92,10 @@ def test_a_sheet_with_a_loss_is_refused_until_it_is_agreed_to(
     assert rates_now(db) == []
     assert visitor.post(path, {**plan, "reason": "", "allow_loss": "yes"}).status_code == 400
     assert visitor.post(path, {**plan, "allow_loss": "yes"}).status_code == 303
-    assert rates_now(db) == [Rate(GENERAL, "233", 1), Rate(GENERAL, "23324", 2)]
+    assert rates_now(db) == [
+        current_rates.Rate(GENERAL, "233", 1),
+        current_rates.Rate(GENERAL, "23324", 2),
+    ]
     assert "selling below cost was agreed to" in visitor.get(path).text
     assert operators_did(db) == ["rate.sheet"]
     assert visitor.post(path, {**plan, "allow_loss": "yes"}).status_code == 400
@@ -102,7 +105,7 @@ def test_all_losses_and_changes_are_counted_though_a_page_shows_the_first(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
     with db.write() as tx:
-        carriers.set_rate(tx, "GH", 1, account_id=amina)
+        current_rates.store(tx, "GH", 1, account_id=amina)
         text_id = accounts.text_id(accounts.by_id(tx, amina))
     sign_in_operator(visitor, db)
     lines = [f"233{number:03},1," for number in range(250)]
@@ -140,7 +143,7 @@ def test_a_planned_sheet_is_applied_at_its_time_or_withdrawn_before(
     clock.move(2 * DAY_MS)
     assert apply_next(db)
     assert not apply_next(db)
-    assert rates_now(db) == [Rate(GENERAL, "GH", 4)]
+    assert rates_now(db) == [current_rates.Rate(GENERAL, "GH", 4)]
     assert operators_did(db) == ["rate.sheet", "rate.plan", "rate.withdraw", "rate.plan"]
 
 
@@ -228,7 +231,7 @@ def test_what_makes_a_rate_sell_below_cost_is_refused_until_it_is_agreed_to(
     """Other numbers sell at a loss before, and nobody is told of them again."""
     open_carrier(db, "dear", prefix=None)
     with db.write() as tx:
-        carriers.set_rate(tx, "GH", 2)
+        current_rates.store(tx, "GH", 2)
         pricing.set_cost(tx, "dear", "", "0.09", "GHS")
         pricing.set_cost(tx, "simulator", "", "5", "GHS")
     sign_in_operator(visitor, db)

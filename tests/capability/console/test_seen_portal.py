@@ -9,6 +9,7 @@ import pytest
 from starlette.routing import Route
 
 from heliograph import accounts, users
+from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.console.seen_pages.seen_portal import FILES, SEEN
@@ -16,7 +17,7 @@ from heliograph.database.database import Database
 from heliograph.jobs.portal_views import end_views
 from heliograph.portal.pages import OF_ACCOUNT, PAGES
 from heliograph.portal.portal import Portal
-from heliograph.users import OPERATOR_RIGHTS, OperatorRight, OperatorRole, portal_views
+from heliograph.users import OPERATOR_RIGHTS, OperatorRight, OperatorRole, portal_views, sign_ins
 from heliograph.users.portal_views import VIEW_MS
 from tests.support.console.operators import (
     OPERATOR,
@@ -56,7 +57,7 @@ def logged(db: Database, account_id: str) -> tuple[list[Any], list[Any]]:
     """Returns what both logs say of looks at an account, oldest first."""
     with db.read() as tx:
         ours = users.operator_entries(tx, PageWanted(10, None), account_id=account_id)
-        theirs = accounts.audited(tx, account_id, PageWanted(10, None))
+        theirs = audit_log.page(tx, account_id, PageWanted(10, None))
     return (
         [(each.entry.action, each.email, each.entry.reason, each.at_ms) for each in reversed(ours)],
         [
@@ -153,7 +154,9 @@ def test_without_a_second_step_nobody_looks(visitor: Visitor, db: Database, ther
     made_operator(db, OperatorRole.ADMIN)
     sign_in_by_link(visitor, db)
     with db.write() as tx:
-        session = users.session_of(tx, visitor.cookies["__Host-heliograph"], now_ms=clock.now_ms())
+        session = sign_ins.session_of(
+            tx, visitor.cookies["__Host-heliograph"], now_ms=clock.now_ms()
+        )
         account = accounts.with_text_id(tx, there.account)
         portal_views.begin_view(
             tx, session, account.id, there.account, "by mistake", now_ms=clock.now_ms()

@@ -173,9 +173,10 @@ async def test_without_credits_the_opt_out_holds_and_nothing_is_sent(line: Line)
     await house.send(PHONE)
     with house.db.write() as tx:
         from heliograph import wallet
+        from heliograph.wallet import ledger
 
         held = wallet.wallet_of(tx, house.amina).sms_credits
-        wallet.adjust_credits(tx, house.amina, -held, "spent", now_ms=clock.now_ms())
+        ledger.adjust_credits(tx, house.amina, -held, "spent", now_ms=clock.now_ms())
     await line.says("STOP", sender="233201234568")
     assert line.out("233201234568") == [("", "keyword")]
     assert len(replies(house)) == 1

@@ -16,6 +16,7 @@ from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.jobs import proofs
 from heliograph.jobs.proofs import Proofs, prove_stored
+from heliograph.wallet import ledger
 from heliograph.wallet.tables import wallets
 from tests.support.factories import open_account
 
@@ -100,7 +101,7 @@ def test_a_proof_tells_how_far_it_is(db: Database, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(proofs, "store_progress", remembered)
     with db.write() as tx:
-        wallet.grant(tx, account_id, 5, "gift", now_ms=clock.now_ms())
+        ledger.grant(tx, account_id, 5, "gift", now_ms=clock.now_ms())
         audit.begin_proof(tx, proof_id, clock.now_ms())
     prove_stored(db, proof_id, clock.now_ms())
     assert [step for step, _ in told] == sorted(step for step, _ in told)

@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 from heliograph import pricing
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, HOUR_MS
-from heliograph.carriers import (
-    Outcome,
-    ReceiptState,
-    all_routes,
-    remove_carrier,
-    remove_route,
-    set_rate,
-)
+from heliograph.carriers import Outcome, ReceiptState, current_rates, remove_carrier, routing
 from heliograph.jobs.carrier_figures import CarrierCounter
 from heliograph.messages.states import all_parts
 from heliograph.messages.sweeps import fail_expired, fail_over
@@ -69,7 +62,7 @@ async def test_credits_by_carrier_are_what_the_ledger_was_charged_less_what_it_g
     second = open_carrier(house.db, "second", prefix=None)
     open_route(house.db, "carrier", "second")
     with house.db.write() as tx:
-        set_rate(tx, "233", 3)
+        current_rates.store(tx, "233", 3)
         pricing.set_cost(tx, "carrier", "", Decimal("0.0125"), "GHS")
     links = [house.turn(20), house.turn(20, carrier_id=second)]
     begun_ms = clock.now_ms()
@@ -148,8 +141,8 @@ async def test_what_a_removed_carrier_took_keeps_its_cost(house: House) -> None:
     (before,) = by_carrier(counted(house))
     assert (before.currency, before.money.segments, before.cost_minor) == ("GHS", 3, 300)
     with house.db.write() as tx:
-        for route in all_routes(tx):
-            remove_route(tx, route.prefix)
+        for route in routing.all_routes(tx):
+            routing.remove_route(tx, route.prefix)
         remove_carrier(tx, "carrier", messages_waiting=0)
     clock.move(HOUR_MS)
     (after,) = by_carrier(counted(house))

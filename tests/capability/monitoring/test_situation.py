@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.base import clock
-from heliograph.carriers import LinkState, pause_carrier, record_state, resume_carrier, set_route
+from heliograph.carriers import LinkState, carrier_states, pause_carrier, resume_carrier, routing
 from heliograph.carriers.tables import carriers
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
@@ -149,7 +149,7 @@ def test_routes_that_lead_to_the_simulator_are_told_after_what_failed(
     db: Database, carrier_id: int
 ) -> None:
     with db.write() as tx:
-        set_route(tx, "44", ["simulator"])
+        routing.set_route(tx, "44", ["simulator"])
     bound(db, carrier_id, LinkState.REFUSED, "command_status 0x0000000E")
     [first, second] = sentences(db)
     assert first.startswith("Carrier alpha has had no bound session")
@@ -191,7 +191,7 @@ def test_a_carrier_that_some_processes_are_not_bound_to_is_told(
 ) -> None:
     tell(db, 8)
     with db.write() as tx:
-        record_state(tx, 8, carrier_id, LinkState.REFUSED, "0x05", clock.now_ms())
+        carrier_states.record(tx, 8, carrier_id, LinkState.REFUSED, "0x05", clock.now_ms())
         assert tx.execute(sa.select(carriers.c.state).where(carriers.c.id == carrier_id)).one()
     assert any("bound in 1 of 2 processes" in sentence for sentence in sentences(db))
 

@@ -5,6 +5,7 @@ operator sees that and does something about it.
 import uvloop
 
 from heliograph import accounts
+from heliograph.accounts import notices
 from heliograph.base import clock, ids
 from heliograph.jobs.pruning import prune_all
 from heliograph.otp.range_guard import BLOCKED_MS, SENDS_MAX, WINDOW_MS
@@ -37,12 +38,12 @@ async def test_after_fifty_unverified_in_an_hour_a_range_is_blocked_for_that_acc
     ] == [("otp_range_blocked", 24)] * 5
     assert otp_house.credits() == 1_000 - SENDS_MAX
     with otp_house.db.read() as tx:
-        [notice] = accounts.notices_of(tx, otp_house.amina)
+        [notice] = notices.of_account(tx, otp_house.amina)
         assert (notice.kind, notice.text[:69]) == (
             "otp_range_blocked",
             f"50 one-time passwords went to numbers that begin with {RANGE} within",
         )
-        assert accounts.notices_of(tx, chidi) == []
+        assert notices.of_account(tx, chidi) == []
     assert isinstance(await otp_house.ask("233201234567"), Sent), "another range"
     assert isinstance(await otp_house.ask(phones(1)[0], account_id=chidi), Sent), "another account"
     assert isinstance(await otp_house.ask(phones(1)[0], sandbox=True), Sent)

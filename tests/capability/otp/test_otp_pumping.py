@@ -8,6 +8,7 @@ import random
 import uvloop
 
 from heliograph import accounts
+from heliograph.accounts import notices
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.jobs.pruning import prune_all
@@ -87,7 +88,7 @@ async def test_one_country_is_held_back_before_all_and_a_verification_frees_it(
     )
     with otp_house.db.read() as tx:
         kinds = [
-            (notice.kind, notice.text[:60]) for notice in accounts.notices_of(tx, otp_house.amina)
+            (notice.kind, notice.text[:60]) for notice in notices.of_account(tx, otp_house.amina)
         ]
     assert kinds == [
         ("otp_too_many_unverified", "75 one-time passwords to GH in this hour, and 75 in 24 hours")
@@ -111,7 +112,7 @@ async def test_an_account_that_grows_threefold_is_refused_nothing(otp_house: Otp
         assert set(await otp_house.given_together(*tried)) <= {"verified"}
         clock.move(300_000)
     with otp_house.db.read() as tx:
-        assert accounts.notices_of(tx, otp_house.amina) == []
+        assert notices.of_account(tx, otp_house.amina) == []
 
 
 @awaited
@@ -181,7 +182,7 @@ async def test_a_partner_and_its_customers_count_together(otp_house: OtpHouse) -
         "and so do verifications"
     )
     with otp_house.db.read() as tx:
-        assert [notice.kind for notice in accounts.notices_of(tx, otp_house.amina)] == [
+        assert [notice.kind for notice in notices.of_account(tx, otp_house.amina)] == [
             "otp_too_many_unverified"
         ], "its partner is told"
     otp_house.assert_sound()

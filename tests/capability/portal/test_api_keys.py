@@ -15,7 +15,7 @@ from heliograph.database.database import Database
 from heliograph.keys import ApiKey
 from heliograph.portal.api_keys import LETS
 from heliograph.users import Role
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.sign_ins import FRESH_MS
 from tests.support.api.service import Loop
 from tests.support.factories import open_account
 from tests.support.portal.visitor import EMAIL, Visitor, home_of

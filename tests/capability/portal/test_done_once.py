@@ -10,15 +10,16 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from heliograph import senders, wallet
+from heliograph import senders
 from heliograph.accounts.tables import audit_log
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.inbound.tables import inbound
 from heliograph.messages.tables import messages
 from heliograph.portal.portal import Portal
+from heliograph.senders import documents
 from heliograph.users.tables import mails
-from heliograph.wallet import prices
+from heliograph.wallet import ledger, prices
 from tests.support.api.inbound_texts import store_inbound
 from tests.support.capability.webhooks import NOWHERE
 from tests.support.factories import grant, open_route
@@ -110,11 +111,11 @@ def all_there(db: Database, amina: str, there: There) -> There:
     open_route(db)
     with db.write() as tx:
         prices.set_price(tx, "GHS", "2.50", 100)
-        wallet.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
+        ledger.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
         waiting = senders.register(tx, amina, "SHOP", sandbox=False, now_ms=clock.now_ms())
         sender = senders.text_id(waiting)
         store_inbound(tx, amina, "hi", sender=there.phone, sandbox=True)
-        paper = senders.attach(
+        paper = documents.attach(
             tx, amina, sender, "a.pdf", b"%PDF-1.4\n%%EOF\n", now_ms=clock.now_ms()
         )
     return there._replace(sender=sender, document=paper.text_id)

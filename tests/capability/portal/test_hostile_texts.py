@@ -7,8 +7,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from heliograph import accounts, connect, contacts, keys, plugin, senders
-from heliograph.accounts import AuditEntry, Author, AuthorKind
+from heliograph import connect, contacts, keys, plugin, senders
+from heliograph.accounts.audit_log import AuditEntry, Author, AuthorKind, write
 from heliograph.accounts.tables import accounts as account_rows
 from heliograph.accounts.tables import audit_log, customers
 from heliograph.base import clock, ids
@@ -64,7 +64,10 @@ def fill(db: Database, amina: str) -> None:
     now_ms = clock.now_ms()
     owner = ContactOwner(amina, False)
     given: dict[str, Any] = {"name": "x", "email": "x@y", "tags": ("x",), "custom": {"x": "x"}}
-    author, by = Author(AuthorKind.USER, amina, "x"), Changer(ChangerKind.KEY, "x")
+    author, by = (
+        Author(AuthorKind.USER, amina, "x"),
+        Changer(ChangerKind.KEY, "x"),
+    )
     with db.write() as tx:
         changes = [
             ContactPatch(Phone(phone, "GH"), given | {"opted_out": True}) for phone in phones(COUNT)
@@ -89,7 +92,7 @@ def fill(db: Database, amina: str) -> None:
                 tx, amina, f"https://shop{k}.example", details, sandbox=False, now_ms=now_ms
             )
             senders.register(tx, amina, f"SHOP{k}", sandbox=False, now_ms=now_ms)
-            accounts.audit(tx, amina, author, AuditEntry("key.make", "x", "x"), now_ms=now_ms)
+            write(tx, amina, author, AuditEntry("key.make", "x", "x"), now_ms=now_ms)
     for _ in range(COUNT):
         write_down(db, amina)
 

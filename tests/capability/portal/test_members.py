@@ -9,11 +9,11 @@ from heliograph import accounts, users
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.portal.sign_in.mailer import Mailer
-from heliograph.users import Role
+from heliograph.users import Role, members, sign_ins
 from heliograph.users.mails import INVITATION_MS, TRIES_MAX
 from heliograph.users.members import INVITATIONS_MAX
 from heliograph.users.password_tries import MAILS_OF_USER_MAX
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.sign_ins import FRESH_MS
 from heliograph.users.tables import link_requests, mails
 from tests.support.api.service import Loop
 from tests.support.factories import open_account
@@ -43,7 +43,9 @@ def post(mailbox: Mailbox, mailer: Mailer | None, run_loop: Loop) -> Post:
 
 def roles(db: Database, account_id: str) -> dict[str, str]:
     with db.read() as tx:
-        return {member.user.email: member.role.value for member in users.members_of(tx, account_id)}
+        return {
+            member.user.email: member.role.value for member in members.of_account(tx, account_id)
+        }
 
 
 def do(visitor: Visitor, home: str, what: str, **fields: str) -> int:
@@ -215,7 +217,7 @@ def test_asking_for_links_makes_none_invalid_that_somebody_has(
     at_noon: None, stranger: Visitor, post: Post, db: Database, home: str
 ) -> None:
     with db.write() as tx:
-        link = users.make_link(tx, users.find(tx, EMAIL).id, now_ms=clock.now_ms())
+        link = sign_ins.make_link(tx, users.find(tx, EMAIL).id, now_ms=clock.now_ms())
     for _ in range(4 * MAILS_OF_USER_MAX):
         stranger.get("/portal/sign-in")
         stranger.post("/portal/sign-in/mail", {"email": EMAIL})

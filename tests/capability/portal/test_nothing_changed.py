@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph import accounts
+from heliograph.accounts import audit_log
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.jobs.contact_imports import Imports
@@ -28,7 +28,7 @@ ONCE_IS_ENOUGH = [
 def done(db: Database, account_id: str) -> list[str]:
     """Returns what was done to the account, the oldest first."""
     with db.read() as tx:
-        found = accounts.audited(tx, account_id, PageWanted(100, None))
+        found = audit_log.page(tx, account_id, PageWanted(100, None))
     return [stored.entry.action for stored in reversed(found)]
 
 

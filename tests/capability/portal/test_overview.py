@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from heliograph import accounts, wallet
 from heliograph.base import clock, ids
 from heliograph.database.database import Database
+from heliograph.wallet import ledger
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints
 from tests.support.capability.webhooks import endpoint
@@ -31,12 +32,12 @@ def test_few_credits_and_little_money_are_told(
 ) -> None:
     with db.write() as tx:
         wallet.set_low_balance(tx, amina, wallet.Thresholds(100, 5_000))
-        wallet.grant(tx, amina, 99, "a few", now_ms=clock.now_ms())
+        ledger.grant(tx, amina, 99, "a few", now_ms=clock.now_ms())
     page = visitor.get(home).text
     assert "There are fewer than 100 SMS credits left." in page
     assert "There is less than" in page
     with db.write() as tx:
-        wallet.grant(tx, amina, 1, "more", now_ms=clock.now_ms())
+        ledger.grant(tx, amina, 1, "more", now_ms=clock.now_ms())
     assert "SMS credits left" not in visitor.get(home).text
 
 

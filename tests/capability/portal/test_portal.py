@@ -8,8 +8,8 @@ from heliograph.accounts.tables import accounts as accounts_table
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.portal.page_request import FORM_OCTETS_MAX
-from heliograph.users import Role
-from heliograph.users.sign_in import IDLE_MS
+from heliograph.users import Role, sign_ins
+from heliograph.users.sign_ins import IDLE_MS
 from tests.support.factories import open_account
 from tests.support.portal.visitor import EMAIL, SITE, Visitor, home_of
 
@@ -20,7 +20,7 @@ def link_of(db: Database, account_id: str) -> str:
     with db.write() as tx:
         user = users.add(tx, EMAIL, now_ms=clock.now_ms())
         users.set_role(tx, user.id, account_id, Role.OWNER, now_ms=clock.now_ms())
-        return users.make_link(tx, user.id, now_ms=clock.now_ms())
+        return sign_ins.make_link(tx, user.id, now_ms=clock.now_ms())
 
 
 def test_who_is_not_signed_in_sees_how_to_come_in(visitor: Visitor) -> None:

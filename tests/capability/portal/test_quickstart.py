@@ -15,7 +15,7 @@ from heliograph.database.database import Database
 from heliograph.keys.tables import api_keys
 from heliograph.requests.tables import idempotency_keys
 from heliograph.users import Role
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.sign_ins import FRESH_MS
 from tests.support.factories import SENDER, open_account
 from tests.support.portal.visitor import EMAIL, Visitor, home_of, once_in
 

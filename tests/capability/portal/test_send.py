@@ -12,6 +12,7 @@ from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages.tables import messages
 from heliograph.users import Role
+from heliograph.wallet import ledger
 from tests.support.api.service import Loop
 from tests.support.factories import SENDER, open_account, open_route
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
@@ -34,7 +35,7 @@ def approve(db: Database, account_id: str, credits: int) -> None:
         registered = senders.register(tx, account_id, "SHOP", sandbox=False, now_ms=clock.now_ms())
         senders.approve(tx, registered.id, now_ms=clock.now_ms())
         if credits:
-            wallet.grant(tx, account_id, credits, "to begin with", now_ms=clock.now_ms())
+            ledger.grant(tx, account_id, credits, "to begin with", now_ms=clock.now_ms())
 
 
 SENT = {"do": "send", "once": "a value"}

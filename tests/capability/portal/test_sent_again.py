@@ -13,7 +13,7 @@ from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database import database
 from heliograph.database.database import Database
-from heliograph.wallet import Figures, prices
+from heliograph.wallet import Figures, ledger, prices
 from tests.support.factories import grant
 from tests.support.portal.visitor import Visitor
 
@@ -33,7 +33,7 @@ def rich(db: Database, amina: str) -> None:
     grant(db, amina, 1_000)
     with db.write() as tx:
         prices.set_price(tx, "GHS", "2.50", 100)
-        wallet.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
+        ledger.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph import accounts
-from heliograph.accounts import AuditEntry
+from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, HOUR_MS, rfc3339
 from heliograph.base.paging import PageWanted
@@ -22,9 +22,9 @@ from tests.support.portal.webhook_pages import exhaust, happens, path_of
 MINUTE_MS = 60_000
 
 
-def audit_entries(db: Database, account_id: str) -> list[AuditEntry]:
+def audit_entries(db: Database, account_id: str) -> list[audit_log.AuditEntry]:
     with db.read() as tx:
-        return [each.entry for each in accounts.audited(tx, account_id, PageWanted(9, None))]
+        return [each.entry for each in audit_log.page(tx, account_id, PageWanted(9, None))]
 
 
 def made_apart(run_loop: Loop, db: Database, account_id: str, hours: Sequence[int]) -> list[str]:

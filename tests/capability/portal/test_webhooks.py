@@ -12,7 +12,7 @@ from heliograph import accounts
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.users import Role
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.sign_ins import FRESH_MS
 from heliograph.webhooks import endpoints, history
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from tests.support.api.service import Loop

@@ -2,12 +2,13 @@
 
 import pytest
 
-from heliograph import accounts, carriers, pricing, users
+from heliograph import pricing, users
+from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.paging import PageWanted
-from heliograph.carriers import GENERAL, Rate
+from heliograph.carriers import GENERAL, current_rates, routing
 from heliograph.database.database import Database
 from heliograph.jobs.rate_sheets import apply_next
 from heliograph.pricing import sheets
@@ -18,7 +19,11 @@ from tests.support.capability.commands import Run
 from tests.support.console.operators import OPERATOR, made_operator
 from tests.support.factories import open_carrier
 
-NEW = [Rate(GENERAL, "GH", 2), Rate(GENERAL, "NG", None), Rate(GENERAL, "default", 3)]
+NEW = [
+    current_rates.Rate(GENERAL, "GH", 2),
+    current_rates.Rate(GENERAL, "NG", None),
+    current_rates.Rate(GENERAL, "default", 3),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -29,14 +34,14 @@ def prices_and_costs(db: Database) -> None:
     made_operator(db, OperatorRole.ADMIN)
     with db.write() as tx:
         prices.set_price(tx, "GHS", 35, 1_000)
-        carriers.set_route(tx, "", ["simulator"])
+        routing.set_route(tx, "", ["simulator"])
         pricing.set_cost(tx, "simulator", "233", "0.03", "GHS")
         pricing.set_cost(tx, "simulator", "23324", "0.05", "GHS")
 
 
 def planned(
     db: Database,
-    rates: list[Rate],
+    rates: list[current_rates.Rate],
     *,
     at_ms: int | None = None,
     is_whole: bool = False,
@@ -52,9 +57,9 @@ def planned(
         )
 
 
-def rates_now(db: Database) -> list[Rate]:
+def rates_now(db: Database) -> list[current_rates.Rate]:
     with db.read() as tx:
-        return carriers.load_rates(tx)
+        return current_rates.load(tx)
 
 
 def logged(db: Database) -> list[tuple[str, str | None]]:
@@ -65,18 +70,18 @@ def logged(db: Database) -> list[tuple[str, str | None]]:
 
 def test_a_sheet_is_refused_that_sells_below_the_cost_of_a_longer_prefix(db: Database) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        planned(db, [Rate(GENERAL, "GH", 1)])
+        planned(db, [current_rates.Rate(GENERAL, "GH", 1)])
     assert (
         "GH brings 0.035 GHS a segment, and simulator charges 0.05 GHS for 23324"
         in refused.value.fields[0].message
     )
     assert rates_now(db) == []
-    planned(db, [Rate(GENERAL, "GH", 1), Rate(GENERAL, "23324", 2)])
+    planned(db, [current_rates.Rate(GENERAL, "GH", 1), current_rates.Rate(GENERAL, "23324", 2)])
     assert len(rates_now(db)) == 2
     with pytest.raises(InvalidRequest):  # takes away what covered the cost
-        planned(db, [Rate(GENERAL, "GH", 1)], is_whole=True)
-    planned(db, [Rate(GENERAL, "GH", 1)], is_whole=True, allows_loss=True)
-    assert rates_now(db) == [Rate(GENERAL, "GH", 1)]
+        planned(db, [current_rates.Rate(GENERAL, "GH", 1)], is_whole=True)
+    planned(db, [current_rates.Rate(GENERAL, "GH", 1)], is_whole=True, allows_loss=True)
+    assert rates_now(db) == [current_rates.Rate(GENERAL, "GH", 1)]
 
 
 def test_of_carriers_that_share_a_route_the_dearest_is_weighed_and_not_who_stands_by(
@@ -87,13 +92,13 @@ def test_of_carriers_that_share_a_route_the_dearest_is_weighed_and_not_who_stand
         with db.write() as tx:
             pricing.set_cost(tx, name, "233", cost, "GHS")
     with db.write() as tx:
-        carriers.set_route(tx, "233", ["cheap:99", "dear:1", "dearest"])
+        routing.set_route(tx, "233", ["cheap:99", "dear:1", "dearest"])
     with pytest.raises(InvalidRequest, match="and dear charges"):
-        planned(db, [Rate(GENERAL, "GH", 1)])
+        planned(db, [current_rates.Rate(GENERAL, "GH", 1)])
     with db.write() as tx:
-        carriers.set_route(tx, "233", ["cheap", "dear", "dearest"])
-        carriers.set_route(tx, "", ["cheap"])
-    planned(db, [Rate(GENERAL, "GH", 1)])
+        routing.set_route(tx, "233", ["cheap", "dear", "dearest"])
+        routing.set_route(tx, "", ["cheap"])
+    planned(db, [current_rates.Rate(GENERAL, "GH", 1)])
 
 
 def test_a_change_is_refused_that_a_planned_sheet_would_lose_by(db: Database) -> None:
@@ -101,10 +106,10 @@ def test_a_change_is_refused_that_a_planned_sheet_would_lose_by(db: Database) ->
     against it, too. One that may lose, and one that was withdrawn, keep nothing back.
     """
     at_ms = clock.now_ms() + DAY_MS
-    sheet = planned(db, [Rate(GENERAL, "GH", 2)], at_ms=at_ms)
-    planned(db, [Rate(GENERAL, "23355", 1)], at_ms=at_ms, allows_loss=True)
+    sheet = planned(db, [current_rates.Rate(GENERAL, "GH", 2)], at_ms=at_ms)
+    planned(db, [current_rates.Rate(GENERAL, "23355", 1)], at_ms=at_ms, allows_loss=True)
     with db.write() as tx:
-        carriers.set_rate(tx, "GH", 3)
+        current_rates.store(tx, "GH", 3)
 
     def cost(amount: str) -> None:
         with db.write() as tx:
@@ -129,16 +134,21 @@ def test_a_change_is_refused_that_a_planned_sheet_would_lose_by(db: Database) ->
 
 def test_what_a_sheet_has_nothing_to_do_with_does_not_stop_it(db: Database) -> None:
     with db.write() as tx:
-        carriers.set_rate(tx, "23324", 1)
-    planned(db, [Rate(GENERAL, "GH", 1)])
-    assert Rate(GENERAL, "GH", 1) in rates_now(db)
+        current_rates.store(tx, "23324", 1)
+    planned(db, [current_rates.Rate(GENERAL, "GH", 1)])
+    assert current_rates.Rate(GENERAL, "GH", 1) in rates_now(db)
 
 
 def test_a_cost_in_a_currency_without_a_price_is_not_compared(db: Database, amina: str) -> None:
     with db.write() as tx:
         pricing.set_cost(tx, "simulator", "234", "0.9", "EUR")
         sheet = sheets.upload(
-            tx, "x", [Rate(amina, "NG", 1)], None, is_whole=False, now_ms=clock.now_ms()
+            tx,
+            "x",
+            [current_rates.Rate(amina, "NG", 1)],
+            None,
+            is_whole=False,
+            now_ms=clock.now_ms(),
         )
         seen = sheets.outlook_of(tx, sheets.rates_of(tx, sheet), is_whole=False)
     assert seen.losses == []
@@ -148,7 +158,7 @@ def test_a_cost_in_a_currency_without_a_price_is_not_compared(db: Database, amin
 def test_a_planned_sheet_is_applied_once_at_its_time_and_both_logs_tell_it(
     db: Database, amina: str
 ) -> None:
-    rates = [*NEW, Rate(amina, "GH", 2)]
+    rates = [*NEW, current_rates.Rate(amina, "GH", 2)]
     sheet = planned(db, rates, at_ms=clock.now_ms() + DAY_MS)
     assert not apply_next(db)
     assert rates_now(db) == []
@@ -158,7 +168,7 @@ def test_a_planned_sheet_is_applied_once_at_its_time_and_both_logs_tell_it(
     assert set(rates_now(db)) == set(rates)
     with db.write() as tx:
         assert not sheets.apply_if_planned(tx, sheet, now_ms=clock.now_ms())
-        told = accounts.audited(tx, amina, PageWanted(9, None))
+        told = audit_log.page(tx, amina, PageWanted(9, None))
         with pytest.raises(InvalidRequest):
             sheets.withdraw(tx, sheet, now_ms=clock.now_ms())
     assert [entry.entry.detail for entry in told] == ["1 rate"]
@@ -186,9 +196,9 @@ def test_who_plans_a_sheet_answers_for_it_and_not_who_uploaded_it(db: Database) 
 
 
 def test_a_sheet_that_was_due_before_does_not_overwrite_a_later_one(db: Database) -> None:
-    planned(db, [Rate(GENERAL, "GH", 5)], at_ms=clock.now_ms() + 1_000)
+    planned(db, [current_rates.Rate(GENERAL, "GH", 5)], at_ms=clock.now_ms() + 1_000)
     clock.move(5_000)
-    planned(db, [Rate(GENERAL, "GH", 9)])
+    planned(db, [current_rates.Rate(GENERAL, "GH", 9)])
     assert not apply_next(db)
     assert [rate.credits for rate in rates_now(db)] == [9]
 
@@ -197,14 +207,14 @@ def test_a_sheet_that_was_due_before_does_not_overwrite_a_later_one(db: Database
 def test_a_sheet_that_was_due_before_does_not_overwrite_a_single_change(
     db: Database, run: Run, how: str
 ) -> None:
-    planned(db, [Rate(GENERAL, "GH", 5)], at_ms=clock.now_ms() + 1_000)
+    planned(db, [current_rates.Rate(GENERAL, "GH", 5)], at_ms=clock.now_ms() + 1_000)
     clock.move(5_000)
     if how == "rate set":
         run("rate", "set", "GH", "9")
     elif how == "rate remove":  # there is one, since the sheet is due
         run("rate", "remove", "GH")
     else:
-        rate = Rate(GENERAL, "GH", 9)
+        rate = current_rates.Rate(GENERAL, "GH", 9)
         with db.write() as tx:
             pricing.change_rate(
                 tx, rate, is_removed=False, allows_loss=False, now_ms=clock.now_ms()

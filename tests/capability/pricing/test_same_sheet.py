@@ -4,9 +4,9 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heliograph import accounts, carriers
+from heliograph import accounts
 from heliograph.base import clock
-from heliograph.carriers import GENERAL, Rate
+from heliograph.carriers import GENERAL, current_rates
 from heliograph.carriers.tables import rates as stored
 from heliograph.database.database import Database
 from heliograph.pricing import ChangeKind, read_sheet, sheets, write_sheet
@@ -25,8 +25,8 @@ def rates_of(account_id: str) -> st.SearchStrategy[dict[tuple[str, str], int | N
     return st.dictionaries(places, CREDITS, max_size=12)
 
 
-def listed(rates: dict[tuple[str, str], int | None]) -> list[Rate]:
-    return [Rate(*place, credits) for place, credits in sorted(rates.items())]
+def listed(rates: dict[tuple[str, str], int | None]) -> list[current_rates.Rate]:
+    return [current_rates.Rate(*place, credits) for place, credits in sorted(rates.items())]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -37,7 +37,7 @@ def test_a_sheet_that_is_applied_and_exported_is_the_same(
     today, sheet = data.draw(rates_of(amina)), data.draw(rates_of(amina))
     with db.write() as tx:
         tx.execute(sa.delete(stored))
-        carriers.change_rates(tx, [], listed(today))
+        current_rates.change(tx, [], listed(today))
         draft = sheets.upload(
             tx, "x", listed(sheet), None, is_whole=is_whole, now_ms=clock.now_ms()
         )
@@ -50,7 +50,7 @@ def test_a_sheet_that_is_applied_and_exported_is_the_same(
             for place, credits in today.items()
             if not (is_whole and place[0] in named)
         }
-        now = carriers.load_rates(tx)
+        now = current_rates.load(tx)
         assert sorted(now) == listed(kept | sheet)
         if not now:
             return

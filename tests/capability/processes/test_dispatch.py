@@ -14,7 +14,7 @@ from heliograph import carriers
 from heliograph.base import clock
 from heliograph.base.errors import InvalidRequest, Unavailable
 from heliograph.base.settings import Settings
-from heliograph.carriers import SIMULATOR_ID, LinkState, Outcome, record_state, remember_id_format
+from heliograph.carriers import SIMULATOR_ID, LinkState, Outcome, carrier_states
 from heliograph.carriers.manage import DOWN_MS
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.tables import carriers as carriers_table
@@ -188,7 +188,9 @@ async def test_a_carrier_whose_sweep_fails_stops_no_others(house: House) -> None
     await carrier.start()
     ill = house.carrier_id  # swept before the other one: by name
     await asyncio.to_thread(leave_unmatched, house, ill, recipients[ill])
-    await asyncio.to_thread(house.db.transact, lambda tx: remember_id_format(tx, ill, "as_is"))
+    await asyncio.to_thread(
+        house.db.transact, lambda tx: carrier_states.remember_id_format(tx, ill, "as_is")
+    )
     clock.move(by_ms=RESEND_AFTER_MS)
     await carrier._sweeps.once()
     assert (house.count(inflight, inflight.c.carrier_id == ill), house.count(inflight)) == (1, 1)
@@ -223,12 +225,14 @@ def test_a_carrier_that_comes_up_after_a_minute_gets_new_messages_at_once(
     house = House(database_url)
     now_ms = clock.now_ms()
     with house.db.write() as tx:
-        record_state(tx, WORKER, house.carrier_id, LinkState.BOUND, "", now_ms)
-        record_state(tx, WORKER, house.carrier_id, LinkState.BACKING_OFF, "", now_ms)
+        carrier_states.record(tx, WORKER, house.carrier_id, LinkState.BOUND, "", now_ms)
+        carrier_states.record(tx, WORKER, house.carrier_id, LinkState.BACKING_OFF, "", now_ms)
     before = epoch_of(house)
     for _ in range(2):
         with house.db.write() as tx:
-            record_state(tx, WORKER, house.carrier_id, LinkState.BOUND, "", now_ms + down_ms)
+            carrier_states.record(
+                tx, WORKER, house.carrier_id, LinkState.BOUND, "", now_ms + down_ms
+            )
         assert epoch_of(house) == before + tells
     house.db.close()
 

@@ -6,7 +6,7 @@ import pytest
 
 from heliograph.base import clock, ids
 from heliograph.base.settings import Settings
-from heliograph.carriers import LinkState, record_state
+from heliograph.carriers import LinkState, carrier_states
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
 from heliograph.messages.tables import inflight
@@ -69,7 +69,7 @@ def test_a_process_that_is_not_bound_beside_one_that_is_is_named(
         for epoch, state in zip(
             epochs, (LinkState.BOUND, LinkState.REFUSED, LinkState.BOUND), strict=True
         ):
-            record_state(
+            carrier_states.record(
                 tx,
                 epoch,
                 carrier_id,
@@ -87,7 +87,7 @@ def test_a_process_that_is_not_bound_beside_one_that_is_is_named(
         "bound in 2 of 3 processes; another is refused: ESME_RALYBND",
     )
     with db.write() as tx:
-        record_state(tx, epochs[1], carrier_id, LinkState.BOUND, "", clock.now_ms())
+        carrier_states.record(tx, epochs[1], carrier_id, LinkState.BOUND, "", clock.now_ms())
     db.close()
     [finding] = [
         finding
@@ -116,7 +116,7 @@ def test_a_carrier_that_says_already_bound_is_met_with_what_may_be_the_cause(
         epoch = tx.execute(
             workers.insert().values(kind="worker", started_at_ms=0).returning(workers.c.epoch)
         ).scalar_one()
-        record_state(tx, epoch, carrier_id, LinkState.REFUSED, detail, clock.now_ms())
+        carrier_states.record(tx, epoch, carrier_id, LinkState.REFUSED, detail, clock.now_ms())
     db.close()
     [finding] = [
         finding

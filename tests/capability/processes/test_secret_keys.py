@@ -30,6 +30,7 @@ from heliograph.otp.code import Codes
 from heliograph.processes.checks import sealed_secrets
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.exclusive import DATABASE_LOCK, only_server_in
+from heliograph.users import two_step
 from heliograph.webhooks import endpoints
 from tests.support.capability.commands import SECRET_KEY as OLD
 from tests.support.capability.commands import Run, runner
@@ -206,8 +207,8 @@ def test_an_authenticator_app_is_right_after_its_secret_was_sealed_anew(
     assert rotated.json["resealed"]["authenticator_secrets"] == 1
     code = code_of(secret, now_ms + STEP_MS)
     with db.write() as tx:
-        assert not users.two_step.use(tx, OLD, user.id, code, now_ms=now_ms)
-        assert users.two_step.use(tx, NEW, user.id, code, now_ms=now_ms)
+        assert not two_step.use(tx, OLD, user.id, code, now_ms=now_ms)
+        assert two_step.use(tx, NEW, user.id, code, now_ms=now_ms)
 
 
 def test_nothing_is_replaced_while_a_process_runs_that_does_not_know_the_new_key(

@@ -10,11 +10,8 @@ from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.database.database import Database
 from heliograph.jobs import close_account
 from heliograph.jobs.pruning import prune_all
-from heliograph.senders.documents import (
-    DOCUMENT_OCTETS_MAX,
-    DOCUMENTS_KEPT_MS,
-    DOCUMENTS_PER_ACCOUNT_MAX,
-)
+from heliograph.senders import documents
+from heliograph.senders.documents import DOCUMENTS_KEPT_MS, DOCUMENTS_PER_ACCOUNT_MAX
 from tests.support.capability.commands import Run
 from tests.support.console.operators import PDF, attached, waiting_sender
 from tests.support.factories import open_account
@@ -23,9 +20,9 @@ PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + b"\x00" * 17
 JPEG = b"\xff\xd8\xff\xe0" + b"\x00" * 20 + b"\xff\xd9"
 
 
-def documents(db: Database, sender: str) -> list[tuple[str, str, int]]:
+def documents_in(db: Database, sender: str) -> list[tuple[str, str, int]]:
     with db.read() as tx:
-        found = senders.documents_of(tx, senders.find(tx, sender))
+        found = documents.of_sender(tx, senders.find(tx, sender))
     return [(each.name, each.media_type, each.octets) for each in found]
 
 
@@ -40,8 +37,8 @@ def test_a_document_is_kept_as_it_came_and_named_for_what_it_is(db: Database, am
     ):
         document = attached(db, amina, sender, name, content)
         with db.read() as tx:
-            assert senders.content_of(tx, document) == content
-    kept = documents(db, sender)
+            assert documents.content_of(tx, document) == content
+    kept = documents_in(db, sender)
     assert [name for name, _, _ in kept[:2]] == ["letter of the bank.pdf", "passwd.png"]
     assert [kind for _, kind, _ in kept] == [
         "application/pdf",
@@ -68,7 +65,7 @@ def test_a_document_is_kept_as_it_came_and_named_for_what_it_is(db: Database, am
         b"\x89PNG\r\n\x1a\n<script>",
         b"\xff\xd8\xff<script>alert(1)</script>",
         b"PK\x03\x04" + b"\x00" * 40,
-        PDF + b"\x00" * DOCUMENT_OCTETS_MAX,
+        PDF + b"\x00" * documents.OCTETS_MAX,
     ],
     ids=[
         *("nothing", "a page", "a drawing", "a GIF", "a program", "a PDF behind a space"),
@@ -82,7 +79,7 @@ def test_what_is_no_such_document_is_refused_whatever_its_name(
     with pytest.raises(InvalidRequest) as refused:
         attached(db, amina, sender, "letter.pdf", content)
     assert refused.value.fields[0].field == "file"
-    assert documents(db, sender) == []
+    assert documents_in(db, sender) == []
 
 
 def test_a_sender_id_has_five_and_an_account_fifty(db: Database, amina: str) -> None:
@@ -102,7 +99,7 @@ def test_only_the_account_and_only_while_it_waits(db: Database, amina: str) -> N
     document = attached(db, amina, sender)
     for theirs in (waiting_sender(db, chidi, "CHIDISHOP"), "sid_1", "acc_1"):
         with db.write() as tx, pytest.raises(NotFound):
-            senders.detach(tx, chidi, theirs, document.text_id)
+            documents.detach(tx, chidi, theirs, document.text_id)
     with pytest.raises(NotFound):
         attached(db, chidi, sender)
     with db.write() as tx:
@@ -110,8 +107,8 @@ def test_only_the_account_and_only_while_it_waits(db: Database, amina: str) -> N
     with pytest.raises(InvalidRequest, match="does not wait"):
         attached(db, amina, sender)
     with db.write() as tx, pytest.raises(InvalidRequest, match="does not wait"):
-        senders.detach(tx, amina, sender, document.text_id)
-    assert len(documents(db, sender)) == 1
+        documents.detach(tx, amina, sender, document.text_id)
+    assert len(documents_in(db, sender)) == 1
 
 
 def test_what_was_decided_on_stays_when_the_sender_id_is_registered_again(
@@ -126,10 +123,10 @@ def test_what_was_decided_on_stays_when_the_sender_id_is_registered_again(
     assert waiting_sender(db, amina) == sender
     later = attached(db, amina, sender)
     with db.write() as tx, pytest.raises(InvalidRequest, match="somebody has decided on it"):
-        senders.detach(tx, amina, sender, decided_on.text_id)
+        documents.detach(tx, amina, sender, decided_on.text_id)
     with db.write() as tx:
-        senders.detach(tx, amina, sender, later.text_id)
-        kept = senders.documents_of(tx, senders.find(tx, sender))
+        documents.detach(tx, amina, sender, later.text_id)
+        kept = documents.of_sender(tx, senders.find(tx, sender))
     assert kept == [decided_on]
 
 
@@ -159,15 +156,15 @@ async def test_documents_go_after_their_days_and_with_their_account(
     clock.move(by_ms=DOCUMENTS_KEPT_MS - 60_000)
     attached(db, chidi, theirs)
     await prune_all(db)
-    assert len(documents(db, sender)) == 1
+    assert len(documents_in(db, sender)) == 1
     clock.move(by_ms=120_000)
     await prune_all(db)
     await db.close_hot()
-    assert documents(db, sender) == []
-    assert len(documents(db, theirs)) == 1
+    assert documents_in(db, sender) == []
+    assert len(documents_in(db, theirs)) == 1
     with db.write() as tx:
         close_account.close(tx, chidi, "asked", "kofi", now_ms=clock.now_ms())
-    assert documents(db, theirs) == []
+    assert documents_in(db, theirs) == []
     with db.read() as tx:
         assert accounts.by_id(tx, chidi).closed_at_ms is not None
 

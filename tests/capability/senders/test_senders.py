@@ -5,7 +5,7 @@ import pytest
 from heliograph import accounts, senders
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.database.database import Database
-from heliograph.senders import STATUSES, Sender
+from heliograph.senders import Sender, states
 from heliograph.senders.sender import text_id as sender_text_id
 from heliograph.senders.states import SENDER
 from tests.support.capability.cast import NOW_MS, account, at_once, epoch
@@ -123,7 +123,7 @@ def test_a_rejected_sender_can_be_submitted_anew_and_a_decided_one_not(db: Datab
 
 
 @pytest.mark.parametrize("to", ["approved", "rejected", "suspended"])
-@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize("status", states.STATUSES)
 def test_a_decision_is_taken_where_the_state_allows_it_and_repeating_it_changes_nothing(
     db: Database, status: str, to: str
 ) -> None:

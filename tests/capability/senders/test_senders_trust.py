@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from heliograph import senders
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.database.database import Database
+from heliograph.senders import reserved_names
 from heliograph.senders.look_alikes import skeleton
 from heliograph.senders.sender import by_id as sender_by_id
 from heliograph.senders.sender import text_id as sender_text_id
@@ -142,7 +143,7 @@ def test_a_reserved_name_and_what_looks_like_it_is_refused_to_accounts_and_not_t
     assert run("sender", "release", "M-T-N", "--json").json["sender"] == "mtn"
     assert register("M.T.N").status == "submitted"
     with db.write() as tx, pytest.raises(NotFound):
-        senders.release(tx, "MTN")
+        reserved_names.release(tx, "MTN")
 
 
 def test_the_services_own_sender_and_emergency_numbers_are_reserved_however_they_are_disguised(

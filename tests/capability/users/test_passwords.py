@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from heliograph import users
 from heliograph.base.errors import InvalidRequest
 from heliograph.database.database import Database
-from heliograph.users import NotSignedIn, password_tries
-from heliograph.users.password import StoredPassword
+from heliograph.users import password_tries, passwords, sign_ins, tables
 from heliograph.users.password_tries import (
     BROWSER_KNOWN_MS,
     BROWSERS_MAX,
@@ -25,7 +24,8 @@ from heliograph.users.password_tries import (
     Guesser,
     TooManyTries,
 )
-from heliograph.users.tables import known_browsers, passwords
+from heliograph.users.passwords import StoredPassword
+from heliograph.users.tables import known_browsers
 
 NOW_MS = 1_790_000_000_000
 EMAIL = "ama@example.com"
@@ -37,8 +37,8 @@ def stored(db: Database, password: str = GOOD) -> str:
     """Makes a user with this password, and returns the raw id."""
     with db.write() as tx:
         user = users.add(tx, EMAIL, now_ms=NOW_MS)
-        hashed = users.hashed(users.read_password(password, EMAIL))
-        users.store_password(tx, user.id, hashed, now_ms=NOW_MS)
+        hashed = passwords.hash_of(passwords.read(password, EMAIL))
+        passwords.store(tx, user.id, hashed, now_ms=NOW_MS)
     return user.id
 
 
@@ -69,7 +69,7 @@ def is_taken(db: Database, guesser: Guesser, at_ms: int = NOW_MS) -> bool:
 )
 def test_short_long_and_common_ones_are_refused(password: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        users.read_password(password, EMAIL)
+        passwords.read(password, EMAIL)
     assert [field for field, _ in refused.value.fields] == ["password"]
     assert password not in str(refused.value) or not password
 
@@ -82,11 +82,11 @@ def test_the_password_is_right_and_nothing_else(
 ) -> None:
     stored(db, password)
     with db.read() as tx:
-        found = users.stored_password(tx, " AMA@example.com ")
+        found = passwords.find(tx, " AMA@example.com ")
     assert found is not None
-    assert users.is_right(password, found)
+    assert passwords.is_right(password, found)
     for wrong in (password + " ", password[:-1], "", "\0", "x" * 100_000):
-        assert not users.is_right(wrong, found)
+        assert not passwords.is_right(wrong, found)
 
 
 def test_letters_are_the_same_however_a_keyboard_writes_them(
@@ -94,17 +94,17 @@ def test_letters_are_the_same_however_a_keyboard_writes_them(
 ) -> None:
     stored(db, "caf\u00e9 au lait 1889")
     with db.read() as tx:
-        found = users.stored_password(tx, EMAIL)
-    assert users.is_right("cafe\u0301 au lait 1889", found)
+        found = passwords.find(tx, EMAIL)
+    assert passwords.is_right("cafe\u0301 au lait 1889", found)
 
 
 def test_only_a_hash_is_stored_and_each_is_another(db: Database) -> None:
     user = stored(db)
     with db.read() as tx:
-        first = tx.execute(sa.select(passwords.c.argon2)).scalar_one()
+        first = tx.execute(sa.select(tables.passwords.c.argon2)).scalar_one()
     stored(db)
     with db.read() as tx:
-        [row] = tx.execute(sa.select(passwords)).all()
+        [row] = tx.execute(sa.select(tables.passwords)).all()
     # a hash of less memory or fewer passes is guessed the sooner (RFC 9106, section 4)
     assert row.argon2.startswith("$argon2id$v=19$m=65536,t=3,p=1$")
     assert row.user_id == user
@@ -114,11 +114,11 @@ def test_only_a_hash_is_stored_and_each_is_another(db: Database) -> None:
 
 def test_to_say_that_there_is_none_takes_as_long() -> None:
     """An address that is nobody's, or whose user has no password, cannot be told by the time."""
-    found = StoredPassword("", users.hashed(GOOD))
+    found = StoredPassword("", passwords.hash_of(GOOD))
 
     def takes_s(stored_password: StoredPassword | None) -> float:
         began = time.perf_counter()
-        assert not users.is_right("wrong", stored_password)
+        assert not passwords.is_right("wrong", stored_password)
         return time.perf_counter() - began
 
     takes_s(None)
@@ -131,11 +131,11 @@ def test_a_password_that_was_changed_meanwhile_begins_nothing(
 ) -> None:
     stored(db)
     with db.read() as tx:
-        before = users.stored_password(tx, EMAIL)
+        before = passwords.find(tx, EMAIL)
     assert before is not None
     stored(db, "another kettle 42 sings")
-    with pytest.raises(NotSignedIn), db.write() as tx:
-        users.begin_with_password(tx, before, seen_by="", now_ms=NOW_MS)
+    with pytest.raises(sign_ins.NotSignedIn), db.write() as tx:
+        sign_ins.begin_with_password(tx, before, seen_by="", now_ms=NOW_MS)
 
 
 def test_guesses_at_one_user_are_slowed_wherever_they_come_from(db: Database) -> None:

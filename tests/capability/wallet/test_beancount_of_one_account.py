@@ -9,6 +9,7 @@ from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.database.database import Database
+from heliograph.wallet import ledger
 from heliograph.wallet.ledger import post
 from tests.support.capability.beancount_file import checked, exported, held
 from tests.support.factories import open_account
@@ -26,8 +27,8 @@ def customers_of(db: Database) -> dict[str, str]:
     for days_ago in (LONG_AGO_DAYS, 0):
         clock.move(-days_ago * clock.DAY_MS)
         with db.write() as tx:
-            wallet.topup(tx, partner, "25.50", "paid", now_ms=clock.now_ms())
-            wallet.grant(tx, partner, 500, "welcome", now_ms=clock.now_ms())
+            ledger.topup(tx, partner, "25.50", "paid", now_ms=clock.now_ms())
+            ledger.grant(tx, partner, 500, "welcome", now_ms=clock.now_ms())
         for customer in with_ids.values():
             deal(db, partner, customer)
         clock.move(days_ago * clock.DAY_MS)
@@ -47,7 +48,7 @@ def deal(db: Database, partner: str, customer: str) -> None:
                     tx,
                     account_id,
                     kind,
-                    wallet.SALES_ID,
+                    ledger.SALES_ID,
                     credits=credits,
                     description="s",
                     now_ms=clock.now_ms(),

@@ -16,7 +16,7 @@ from heliograph.base import ids
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, NotFound, ServiceError
 from heliograph.database.database import Database
 from heliograph.database.postgresql.snapshot import read_one_snapshot
-from heliograph.wallet import CREDITS_MAX, Posted
+from heliograph.wallet import CREDITS_MAX, ledger
 from heliograph.wallet.ledger import BANK_ID, ISSUANCE_ID
 from heliograph.wallet.tables import ledger_entries, wallets
 from tests.support.capability.cast import NOW_MS, account, at_once
@@ -36,9 +36,9 @@ def wrong(db: Database) -> list[str]:
 def test_an_entry_says_what_changed_and_what_was_left(db: Database) -> None:
     owner = account(db)
     with db.write() as tx:
-        given, applied, _ = wallet.grant(tx, owner.id, 500, " Invoice 17 ", "inv-17", now_ms=NOW_MS)
-        paid = wallet.topup(tx, owner.id, "12.50", "cash", now_ms=NOW_MS + 1).entry
-        taken = wallet.adjust_money(tx, owner.id, -2, "charges", now_ms=NOW_MS + 2).entry
+        given, applied, _ = ledger.grant(tx, owner.id, 500, " Invoice 17 ", "inv-17", now_ms=NOW_MS)
+        paid = ledger.topup(tx, owner.id, "12.50", "cash", now_ms=NOW_MS + 1).entry
+        taken = ledger.adjust_money(tx, owner.id, -2, "charges", now_ms=NOW_MS + 2).entry
     assert applied
     assert (given.type, given.credits, given.counterpart_id, given.description) == (
         "credit_grant",
@@ -53,7 +53,7 @@ def test_an_entry_says_what_changed_and_what_was_left(db: Database) -> None:
         paid.balance_after_minor,
         paid.credits_after,
     ) == ("topup", 1250, BANK_ID, 1250, 500)
-    assert wallet.as_record(taken) == {
+    assert ledger.as_record(taken) == {
         "id": ids.text_of_raw("txn", taken.id),
         "type": "adjustment",
         "amount": -2,
@@ -72,11 +72,11 @@ def test_an_entry_says_what_changed_and_what_was_left(db: Database) -> None:
 def test_the_same_reference_is_applied_once_for_an_account_and_type(db: Database) -> None:
     owner, stranger = account(db, "amina"), account(db, "chidi")
     with db.write() as tx:
-        first = wallet.grant(tx, owner.id, 500, "Invoice 17", "inv-17", now_ms=NOW_MS)
-        again = wallet.grant(tx, owner.id, 500, "Invoice 17, again", "inv-17", now_ms=NOW_MS + 1)
-        assert again == Posted(first.entry, applied=False)
-        assert wallet.adjust_credits(tx, owner.id, 1, "other type", "inv-17", now_ms=NOW_MS).applied
-        assert wallet.grant(tx, stranger.id, 500, "other account", "inv-17", now_ms=NOW_MS).applied
+        first = ledger.grant(tx, owner.id, 500, "Invoice 17", "inv-17", now_ms=NOW_MS)
+        again = ledger.grant(tx, owner.id, 500, "Invoice 17, again", "inv-17", now_ms=NOW_MS + 1)
+        assert again == ledger.Posted(first.entry, applied=False)
+        assert ledger.adjust_credits(tx, owner.id, 1, "other type", "inv-17", now_ms=NOW_MS).applied
+        assert ledger.grant(tx, stranger.id, 500, "other account", "inv-17", now_ms=NOW_MS).applied
     assert (figures(db, owner.id), figures(db, stranger.id)) == ((0, 501), (0, 500))
 
 
@@ -85,44 +85,46 @@ def test_a_reference_that_was_applied_with_other_figures_is_refused_and_says_wit
 ) -> None:
     owner = account(db)
     with db.write() as tx:
-        wallet.grant(tx, owner.id, 5, "Invoice 17", "inv-17", now_ms=NOW_MS)
-        wallet.adjust_money(tx, owner.id, "2.50", "a gift", "gift", now_ms=NOW_MS)
+        ledger.grant(tx, owner.id, 5, "Invoice 17", "inv-17", now_ms=NOW_MS)
+        ledger.adjust_money(tx, owner.id, "2.50", "a gift", "gift", now_ms=NOW_MS)
     with (
         pytest.raises(InvalidRequest, match="'inv-17' was already applied, with 5 SMS credits"),
         db.write() as tx,
     ):
-        wallet.grant(tx, owner.id, 6, "Invoice 17", "inv-17", now_ms=NOW_MS)
+        ledger.grant(tx, owner.id, 6, "Invoice 17", "inv-17", now_ms=NOW_MS)
     with (
         pytest.raises(InvalidRequest, match=r"'gift' was already applied, with 2\.50 GHS"),
         db.write() as tx,
     ):
-        wallet.adjust_credits(tx, owner.id, 250, "a gift", "gift", now_ms=NOW_MS)
+        ledger.adjust_credits(tx, owner.id, 250, "a gift", "gift", now_ms=NOW_MS)
     assert figures(db, owner.id) == (250, 5)
 
 
 def test_of_equal_references_at_once_one_is_applied(db: Database) -> None:
     owner = account(db)
 
-    def grant(_: int) -> Posted:
+    def grant(_: int) -> ledger.Posted:
         return db.transact(
-            lambda tx: wallet.grant(tx, owner.id, 500, "Invoice 17", "inv-17", now_ms=NOW_MS)
+            lambda tx: ledger.grant(tx, owner.id, 500, "Invoice 17", "inv-17", now_ms=NOW_MS)
         )
 
     posted = at_once(6, grant)
-    assert sorted(p.applied for p in posted if isinstance(p, Posted)) == [False] * 5 + [True]
+    assert sorted(p.applied for p in posted if isinstance(p, ledger.Posted)) == [False] * 5 + [True]
     assert figures(db, owner.id) == (0, 500)
 
 
 def test_credits_are_not_spent_twice_by_many_at_once(db: Database) -> None:
     owner = account(db, credits=50)
 
-    def take(_: int) -> Posted:
+    def take(_: int) -> ledger.Posted:
         return db.transact(
-            lambda tx: wallet.adjust_credits(tx, owner.id, -20, "taken", now_ms=NOW_MS)
+            lambda tx: ledger.adjust_credits(tx, owner.id, -20, "taken", now_ms=NOW_MS)
         )
 
     outcomes = [type(outcome) for outcome in at_once(6, take)]
-    assert sorted(outcomes, key=str) == sorted([Posted] * 2 + [InsufficientCredits] * 4, key=str)
+    assert sorted(outcomes, key=str) == sorted(
+        [ledger.Posted] * 2 + [InsufficientCredits] * 4, key=str
+    )
     assert figures(db, owner.id) == (0, 10)
     assert wrong(db) == []
 
@@ -130,9 +132,9 @@ def test_credits_are_not_spent_twice_by_many_at_once(db: Database) -> None:
 def test_what_would_leave_a_figure_below_zero_is_refused_with_both_figures(db: Database) -> None:
     owner = account(db, credits=10, balance=5)
     with db.write() as tx, pytest.raises(InsufficientCredits) as too_few_credits:
-        wallet.adjust_credits(tx, owner.id, -11, "too much", now_ms=NOW_MS)
+        ledger.adjust_credits(tx, owner.id, -11, "too much", now_ms=NOW_MS)
     with db.write() as tx, pytest.raises(InsufficientCredits) as too_little_money:
-        wallet.adjust_money(tx, owner.id, "-5.01", "too much", now_ms=NOW_MS)
+        ledger.adjust_money(tx, owner.id, "-5.01", "too much", now_ms=NOW_MS)
     assert (too_few_credits.value.reason, too_few_credits.value.extra) == (
         "insufficient_credits",
         {"required": 11, "available": 10},
@@ -148,18 +150,18 @@ def test_what_would_leave_a_figure_below_zero_is_refused_with_both_figures(db: D
 @pytest.mark.parametrize(
     "post",
     [
-        lambda tx, who: wallet.grant(tx, who, 0, "nothing", now_ms=NOW_MS),
-        lambda tx, who: wallet.grant(tx, who, 10**15, "too many", now_ms=NOW_MS),
-        lambda tx, who: wallet.topup(tx, who, -1, "below zero", now_ms=NOW_MS),
-        lambda tx, who: wallet.topup(tx, who, "0.001", "too fine", now_ms=NOW_MS),
-        lambda tx, who: wallet.topup(
+        lambda tx, who: ledger.grant(tx, who, 0, "nothing", now_ms=NOW_MS),
+        lambda tx, who: ledger.grant(tx, who, 10**15, "too many", now_ms=NOW_MS),
+        lambda tx, who: ledger.topup(tx, who, -1, "below zero", now_ms=NOW_MS),
+        lambda tx, who: ledger.topup(tx, who, "0.001", "too fine", now_ms=NOW_MS),
+        lambda tx, who: ledger.topup(
             tx, who, "9999999999999.99", "with what is there too much", now_ms=NOW_MS
         ),
-        lambda tx, who: wallet.adjust_credits(tx, who, 0, "nothing", now_ms=NOW_MS),
-        lambda tx, who: wallet.adjust_money(tx, who, 0, "nothing", now_ms=NOW_MS),
-        lambda tx, who: wallet.grant(tx, who, 1, " ", now_ms=NOW_MS),
-        lambda tx, who: wallet.grant(tx, who, 1, "d" * 256, now_ms=NOW_MS),
-        lambda tx, who: wallet.grant(tx, who, 1, "ok", "r" * 129, now_ms=NOW_MS),
+        lambda tx, who: ledger.adjust_credits(tx, who, 0, "nothing", now_ms=NOW_MS),
+        lambda tx, who: ledger.adjust_money(tx, who, 0, "nothing", now_ms=NOW_MS),
+        lambda tx, who: ledger.grant(tx, who, 1, " ", now_ms=NOW_MS),
+        lambda tx, who: ledger.grant(tx, who, 1, "d" * 256, now_ms=NOW_MS),
+        lambda tx, who: ledger.grant(tx, who, 1, "ok", "r" * 129, now_ms=NOW_MS),
     ],
 )
 def test_what_cannot_be_posted_is_refused(db: Database, post: Any) -> None:
@@ -167,23 +169,23 @@ def test_what_cannot_be_posted_is_refused(db: Database, post: Any) -> None:
     with db.write() as tx, pytest.raises(InvalidRequest):
         post(tx, owner.id)
     with db.write() as tx, pytest.raises(NotFound):
-        wallet.grant(tx, "0" * 32, 1, "nobody", now_ms=NOW_MS)
+        ledger.grant(tx, "0" * 32, 1, "nobody", now_ms=NOW_MS)
     assert figures(db, owner.id) == (100, 0)
 
 
 def test_the_smallest_and_the_largest_that_can_be_posted_are(db: Database) -> None:
     owner, stranger = account(db, "amina"), account(db, "chidi")
     with db.write() as tx:
-        wallet.grant(tx, owner.id, 1, "d" * 255, "r" * 128, now_ms=NOW_MS)
-        wallet.topup(tx, owner.id, "0.01", "a pesewa", now_ms=NOW_MS)
-        wallet.grant(tx, stranger.id, CREDITS_MAX, "all that fits", now_ms=NOW_MS)
-        wallet.topup(tx, stranger.id, "9999999999999.99", "all that fits", now_ms=NOW_MS)
+        ledger.grant(tx, owner.id, 1, "d" * 255, "r" * 128, now_ms=NOW_MS)
+        ledger.topup(tx, owner.id, "0.01", "a pesewa", now_ms=NOW_MS)
+        ledger.grant(tx, stranger.id, CREDITS_MAX, "all that fits", now_ms=NOW_MS)
+        ledger.topup(tx, stranger.id, "9999999999999.99", "all that fits", now_ms=NOW_MS)
     assert (figures(db, owner.id), figures(db, stranger.id)) == (
         (1, 1),
         (999_999_999_999_999, CREDITS_MAX),
     )
     with db.write() as tx, pytest.raises(InvalidRequest):
-        wallet.grant(tx, stranger.id, 1, "one more", now_ms=NOW_MS)
+        ledger.grant(tx, stranger.id, 1, "one more", now_ms=NOW_MS)
 
 
 class Bookkeeping(RuleBasedStateMachine):
@@ -199,10 +201,10 @@ class Bookkeeping(RuleBasedStateMachine):
 
     def post(self, who: int, kind: str, amount: int, reference: str | None) -> None:
         use_case, unit = {
-            "grant": (wallet.grant, 1),
-            "topup": (wallet.topup, 0),
-            "adjust_credits": (wallet.adjust_credits, 1),
-            "adjust_money": (wallet.adjust_money, 0),
+            "grant": (ledger.grant, 1),
+            "topup": (ledger.topup, 0),
+            "adjust_credits": (ledger.adjust_credits, 1),
+            "adjust_money": (ledger.adjust_money, 0),
         }[kind]
         entry_type = "adjustment" if kind.startswith("adjust") else kind
         known = reference is not None and (who, entry_type, reference) in self.seen
@@ -317,7 +319,7 @@ TAMPERED: dict[str, tuple[Any, str]] = {
 def test_whatever_is_tampered_with_is_found(db: Database, what: str) -> None:
     owner, stranger = account(db, "amina", credits=100, balance=3), account(db, "chidi", credits=1)
     with db.write() as tx:
-        wallet.adjust_credits(tx, owner.id, -5, "test", now_ms=NOW_MS)
+        ledger.adjust_credits(tx, owner.id, -5, "test", now_ms=NOW_MS)
     transfer(db, owner.id, stranger.id, 30)
     assert wrong(db) == []
     statement, told = TAMPERED[what]

@@ -13,7 +13,7 @@ from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, HOUR_MS, rfc3339
 from heliograph.base.paging import ALWAYS
 from heliograph.database.database import Database
-from heliograph.wallet import prices
+from heliograph.wallet import ledger, prices
 from heliograph.wallet.files import CsvLedger, ExportWanted, ledger_export
 from heliograph.wallet.ledger import post
 from tests.support.capability.beancount_file import checked, exported, held, told
@@ -35,16 +35,16 @@ def lived(db: Database, now_ms: int) -> tuple[str, str]:
     customer = open_account(db, "customer", parent_id=partner, sender=None)
     long_ago_ms = now_ms - LONG_AGO_DAYS * DAY_MS
     with db.write() as tx:
-        wallet.topup(tx, partner, "12.50", "paid", "=1+1", now_ms=long_ago_ms)
-        wallet.grant(tx, partner, 60, HOSTILE, now_ms=long_ago_ms)
+        ledger.topup(tx, partner, "12.50", "paid", "=1+1", now_ms=long_ago_ms)
+        ledger.grant(tx, partner, 60, HOSTILE, now_ms=long_ago_ms)
     with db.write() as tx:
-        wallet.adjust_money(tx, partner, "-2.50", "fee", now_ms=now_ms)
+        ledger.adjust_money(tx, partner, "-2.50", "fee", now_ms=now_ms)
         prices.set_price(tx, "GHS", "1", 20)
         prices.buy_credits(tx, partner, 40, now_ms=now_ms)
         wallet.transfer(tx, partner, customer, credits=40, description="moved")
         for kind, credits in (("sms_charge", -3), ("sms_refund", 1)):
             post(
-                tx, customer, kind, wallet.SALES_ID, credits=credits, description="s", now_ms=now_ms
+                tx, customer, kind, ledger.SALES_ID, credits=credits, description="s", now_ms=now_ms
             )
     return partner, customer
 
@@ -93,7 +93,7 @@ def test_the_whole_ledger_is_exported_as_csv_piece_by_piece(db: Database, tmp_pa
     other = open_account(db, "other")
     with db.write() as tx:
         for _ in range(PIECE + 1):
-            wallet.grant(tx, other, 1, "gift", now_ms=now_ms)
+            ledger.grant(tx, other, 1, "gift", now_ms=now_ms)
     rows = list(csv.DictReader(StringIO(exported(db, tmp_path))))
     with db.read() as tx:
         count = wallet.size(tx)["ledger_entries"]
@@ -117,7 +117,7 @@ def test_an_entry_that_is_committed_late_is_not_missed_while_later_ones_are_expo
     def give(account_id: str, description: str, count: int, at_ms: int) -> None:
         with db.write() as tx:
             for _ in range(count):
-                wallet.grant(tx, account_id, 1, description, now_ms=at_ms)
+                ledger.grant(tx, account_id, 1, description, now_ms=at_ms)
 
     give(chidi, "long ago", PIECE + 1, now_ms - DAY_MS)
     give(chidi, "before", PIECE + 1, now_ms)

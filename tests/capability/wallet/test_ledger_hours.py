@@ -10,6 +10,7 @@ from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.jobs.ledger_hours import add_up_hour
+from heliograph.wallet import account_ledger, ledger
 from heliograph.wallet.ledger import post
 from heliograph.wallet.ledger_hours import HOURS_KEPT_MS, SETTLED_AFTER_MS, summed_days
 from heliograph.wallet.tables import ledger_hours
@@ -23,13 +24,13 @@ def lived(db: Database, account_ids: list[str], days: int) -> None:
         with db.write() as tx:
             for place, account_id in enumerate(account_ids):
                 at_ms = now_ms - day * DAY_MS - place * HOUR_MS
-                wallet.grant(tx, account_id, 100 + day, "gift", now_ms=at_ms)
-                wallet.topup(tx, account_id, "1.50", "paid", now_ms=at_ms)
+                ledger.grant(tx, account_id, 100 + day, "gift", now_ms=at_ms)
+                ledger.topup(tx, account_id, "1.50", "paid", now_ms=at_ms)
                 post(
                     tx,
                     account_id,
                     "sms_charge",
-                    wallet.SALES_ID,
+                    ledger.SALES_ID,
                     credits=-7,
                     description="s",
                     now_ms=at_ms,
@@ -41,7 +42,7 @@ def by_day_of_lists(db: Database, account_ids: list[str]) -> dict[tuple[int, str
     found: dict[tuple[int, str], Counter[str]] = {}
     with db.read() as tx:
         for account_id in account_ids:
-            for entry in wallet.history(tx, account_id, PageWanted(1_000, None)):
+            for entry in account_ledger.page(tx, account_id, PageWanted(1_000, None)):
                 key = (entry.created_at_ms - entry.created_at_ms % DAY_MS, entry.type)
                 found.setdefault(key, Counter()).update(
                     entries=1, credits=entry.credits, amount_minor=entry.amount_minor
@@ -106,14 +107,14 @@ def test_an_hour_is_added_up_when_no_entry_can_come_any_more(db: Database) -> No
     now_ms = clock.now_ms()
     clock.move(HOUR_MS - now_ms % HOUR_MS)
     with db.write() as tx:
-        wallet.grant(tx, account_id, 5, "gift", now_ms=clock.now_ms())
+        ledger.grant(tx, account_id, 5, "gift", now_ms=clock.now_ms())
     clock.move(HOUR_MS + SETTLED_AFTER_MS - 60_000)
     assert added_up(db) == 0
     clock.move(120_000)
     assert added_up(db) == 1
     clock.move(HOURS_KEPT_MS)
     with db.write() as tx:
-        wallet.grant(tx, account_id, 5, "gift", now_ms=clock.now_ms())
+        ledger.grant(tx, account_id, 5, "gift", now_ms=clock.now_ms())
     clock.move(2 * HOUR_MS)
     assert added_up(db) == 1
     with db.read() as tx:

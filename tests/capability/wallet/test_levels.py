@@ -6,6 +6,7 @@ from bisect import bisect_left
 from heliograph import wallet
 from heliograph.base import clock
 from heliograph.database.database import Database
+from heliograph.wallet import ledger
 from heliograph.wallet.levels import LevelAt, levels
 from tests.support.factories import open_account
 
@@ -18,9 +19,9 @@ def step(db: Database, chance: random.Random, one: str, other: str) -> None:
     with db.write() as tx:
         match chance.randrange(5):
             case 0:
-                wallet.grant(tx, one, chance.randint(1, 500), "bought", now_ms=clock.now_ms())
+                ledger.grant(tx, one, chance.randint(1, 500), "bought", now_ms=clock.now_ms())
             case 1:
-                wallet.topup(tx, one, chance.randint(1, 90), "paid", now_ms=clock.now_ms())
+                ledger.topup(tx, one, chance.randint(1, 90), "paid", now_ms=clock.now_ms())
             case 2:
                 wallet.transfer(tx, one, other, credits=chance.randint(1, 50), description="lent")
             case 3:

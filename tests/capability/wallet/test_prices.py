@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from heliograph import accounts, wallet
 from heliograph.base.errors import InsufficientCredits, InvalidRequest
 from heliograph.database.database import Database
-from heliograph.wallet import CREDITS_MAX, Thresholds, prices
-from heliograph.wallet.money import MINOR_MAX
+from heliograph.wallet import CREDITS_MAX, Thresholds, ledger, prices
+from heliograph.wallet.money import MINOR_MAX, to_number
 from heliograph.wallet.prices import Price
 from tests.support.books import assert_books_agree
 from tests.support.capability.cast import NOW_MS, account, at_once
@@ -22,7 +22,7 @@ def buyer(db: Database, currency: str, money: str) -> str:
     with db.write() as tx:
         made = accounts.create(tx, f"buyer in {currency}", "GH", now_ms=NOW_MS)
         wallet.open_wallet(tx, made.id, currency)
-        wallet.topup(tx, made.id, money, "cash", now_ms=NOW_MS)
+        ledger.topup(tx, made.id, money, "cash", now_ms=NOW_MS)
     return made.id
 
 
@@ -53,7 +53,7 @@ def test_credits_cost_what_the_price_says_rounded_up_to_the_smallest_unit(
         bought,
         currency,
     )
-    assert wallet.as_record(entry)["balance_after"] == wallet.to_number(left_minor, currency)
+    assert ledger.as_record(entry)["balance_after"] == to_number(left_minor, currency)
     assert_books_agree(db)
 
 
@@ -109,7 +109,7 @@ def test_many_at_once_buy_no_more_than_there_is_money_for(db: Database) -> None:
     with db.write() as tx:
         prices.set_price(tx, "JPY", 1, 1)
 
-    def buy(k: int) -> wallet.Posted:
+    def buy(k: int) -> ledger.Posted:
         return db.transact(lambda tx: prices.buy_credits(tx, owner, 1, now_ms=NOW_MS + k))
 
     outcomes = at_once(30, buy)
@@ -123,11 +123,11 @@ def test_buying_may_make_money_low_and_arms_the_alarm_of_credits(db: Database) -
     with db.write() as tx:
         wallet.set_low_balance(tx, owner.id, Thresholds(100, 500))
         prices.set_price(tx, "GHS", 1, 1)
-        assert wallet.adjust_credits(tx, owner.id, -1, "spent", now_ms=NOW_MS).alarms == (
+        assert ledger.adjust_credits(tx, owner.id, -1, "spent", now_ms=NOW_MS).alarms == (
             "credits",
         )
         assert prices.buy_credits(tx, owner.id, 6, now_ms=NOW_MS).alarms == ("balance",)
-        assert wallet.adjust_credits(tx, owner.id, -50, "spent", now_ms=NOW_MS).alarms == (
+        assert ledger.adjust_credits(tx, owner.id, -50, "spent", now_ms=NOW_MS).alarms == (
             "credits",
         )
 

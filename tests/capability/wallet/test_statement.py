@@ -9,7 +9,7 @@ from heliograph.base import clock
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.wallet import Figures, files
+from heliograph.wallet import Figures, account_ledger, files, ledger
 from tests.support.factories import open_account
 
 
@@ -22,14 +22,14 @@ def test_a_statement_adds_up_to_the_ledger(db: Database) -> None:
     partner = open_account(db, "partner", credits=500)
     customer = open_account(db, "customer", parent_id=partner, sender=None)
     with db.write() as tx:
-        wallet.topup(tx, partner, "12.50", "paid", now_ms=now_ms)
-        wallet.adjust_money(tx, partner, "-2.50", "fee", now_ms=now_ms)
+        ledger.topup(tx, partner, "12.50", "paid", now_ms=now_ms)
+        ledger.adjust_money(tx, partner, "-2.50", "fee", now_ms=now_ms)
         wallet.transfer(tx, partner, customer, credits=40, description="moved")
     month = month_of(now_ms)
     with db.read() as tx:
         for account_id, closing in ((partner, Figures(1_000, 460)), (customer, Figures(0, 40))):
             told = files.statement(tx, account_id, month)
-            entries = wallet.history(tx, account_id, PageWanted(100, None), told.span)
+            entries = account_ledger.page(tx, account_id, PageWanted(100, None), told.span)
             assert told.is_proven
             assert (told.opening, told.closing) == (Figures(0, 0), closing)
             assert sum(each.entries for each in told.sums) == len(entries)
@@ -54,13 +54,13 @@ def test_an_entry_that_waited_for_the_wallet_stands_behind_those_it_waited_for(
         wallet.transfer(tx, partner, customer, credits=40, description="moved")
     with db.write() as tx:
         for account_id in (partner, customer):
-            wallet.grant(tx, account_id, 7, "asked before", now_ms=asked_ms)
+            ledger.grant(tx, account_id, 7, "asked before", now_ms=asked_ms)
     with db.read() as tx:
         for account_id, credits in ((partner, 467), (customer, 47)):
             told = files.statement(tx, account_id, month_of(clock.now_ms()))
             assert told.closing == Figures(0, credits) == wallet.wallet_of(tx, account_id).figures
             assert told.is_proven
-            newest, *_ = wallet.history(tx, account_id, PageWanted(1, None))
+            newest, *_ = account_ledger.page(tx, account_id, PageWanted(1, None))
             assert (newest.description, newest.credits_after) == ("asked before", credits)
 
 

@@ -12,7 +12,7 @@ from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.wallet import files
+from heliograph.wallet import account_ledger, files, ledger
 from heliograph.wallet.files import StatementHolder, lines_of_statement, pdf_of_statement
 from heliograph.wallet.files.statement_lines import ENTRIES_LISTED_MAX
 from tests.support.capability.commands import runner
@@ -51,10 +51,10 @@ def test_the_sums_of_a_months_pdf_are_the_ledgers(db: Database, tmp_path: Path) 
     partner = open_account(db, "Amina Foods", credits=500)
     customer = open_account(db, "customer", parent_id=partner, sender=None)
     with db.write() as tx:
-        wallet.topup(tx, partner, "1250.75", "paid", now_ms=now_ms)
-        wallet.adjust_money(tx, partner, "-2.50", "fee", now_ms=now_ms)
+        ledger.topup(tx, partner, "1250.75", "paid", now_ms=now_ms)
+        ledger.adjust_money(tx, partner, "-2.50", "fee", now_ms=now_ms)
         for number in range(90):
-            wallet.grant(tx, partner, 1_000 + number, f"gift {number}", now_ms=now_ms)
+            ledger.grant(tx, partner, 1_000 + number, f"gift {number}", now_ms=now_ms)
         wallet.transfer(tx, partner, customer, credits=40, description="moved")
     month, file = rfc3339(now_ms)[:7], tmp_path / "statement.pdf"
     run = runner(db.url, tmp_path)
@@ -71,7 +71,7 @@ def test_the_sums_of_a_months_pdf_are_the_ledgers(db: Database, tmp_path: Path) 
     lines = [line.strip() for page in pages for line in page.splitlines()]
     with db.read() as tx:
         told = files.statement(tx, partner, month)
-        entries = wallet.history(tx, partner, PageWanted(1_000, None), told.span)
+        entries = account_ledger.page(tx, partner, PageWanted(1_000, None), told.span)
     words = {
         "topup": "Money added",
         "credit_grant": "Credits granted",
@@ -93,7 +93,7 @@ def test_a_month_of_many_entries_lists_its_days(db: Database) -> None:
     account_id = open_account(db, "busy")
     with db.write() as tx:
         for _ in range(ENTRIES_LISTED_MAX + 1):
-            wallet.grant(tx, account_id, 2, "gift", now_ms=now_ms)
+            ledger.grant(tx, account_id, 2, "gift", now_ms=now_ms)
     (page,) = made(db, account_id, now_ms)
     day = rfc3339(now_ms)[:10]
     assert f"{day} Credits granted 1,001 entries +2,002 –" in page
@@ -105,7 +105,7 @@ def test_no_letter_keeps_a_program_from_reading_the_file(
     account_id = open_account(db, "Joy \N{GRINNING FACE} Foods \N{MATHEMATICAL BOLD CAPITAL A}")
     now_ms = clock.now_ms()
     with db.write() as tx:
-        wallet.grant(tx, account_id, 7, "\N{GRINNING FACE}", now_ms=now_ms)
+        ledger.grant(tx, account_id, 7, "\N{GRINNING FACE}", now_ms=now_ms)
     (page,) = made(db, account_id, now_ms)
     assert "Joy □ Foods □" in page
     assert caplog.text == "", "what reads it has nothing to complain of"
@@ -117,8 +117,8 @@ def test_what_people_write_is_drawn_as_it_is_or_as_a_box(db: Database) -> None:
     account_id = open_account(db, name)
     long = "ten words that go on " * 10
     with db.write() as tx:
-        wallet.grant(tx, account_id, 7, long.strip(), now_ms=now_ms)
-        wallet.grant(tx, account_id, 7, '<img src="file:///etc/passwd"/>', now_ms=now_ms)
+        ledger.grant(tx, account_id, 7, long.strip(), now_ms=now_ms)
+        ledger.grant(tx, account_id, 7, '<img src="file:///etc/passwd"/>', now_ms=now_ms)
     (page,) = made(db, account_id, now_ms)
     assert "<b>Zoë & Ёлка</b> □□□□ □□ \\) Tj" in page
     assert "□ stands for a letter that this file cannot show" in page

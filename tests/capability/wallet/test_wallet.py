@@ -5,7 +5,7 @@ import pytest
 from heliograph import wallet
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.database.database import Database
-from heliograph.wallet import Thresholds
+from heliograph.wallet import Thresholds, ledger
 from heliograph.wallet.wallet import Armed
 from tests.support.capability.cast import NOW_MS, account
 
@@ -13,7 +13,7 @@ from tests.support.capability.cast import NOW_MS, account
 def armed_after(db: Database, account_id: str, credits: int) -> tuple[tuple[str, ...], Armed]:
     """Returns which alarms an adjustment fires, and what is armed then."""
     with db.write() as tx:
-        fired = wallet.adjust_credits(tx, account_id, credits, "test", now_ms=NOW_MS).alarms
+        fired = ledger.adjust_credits(tx, account_id, credits, "test", now_ms=NOW_MS).alarms
         return fired, wallet.wallet_of(tx, account_id).armed
 
 

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from standardwebhooks.webhooks import Webhook
 
-from heliograph import accounts
+from heliograph.accounts import notices
 from heliograph.base import clock, ids
 from heliograph.database.hot import HotTx
 from heliograph.database.leases import workers
@@ -121,7 +121,7 @@ async def test_410_disables_and_its_users_are_told(house: House) -> None:
     assert {outcome for outcome, _, _ in outcomes(house.db)} == {"missed"}
     with house.db.read() as tx:
         disabled = endpoints.endpoint_of(tx, ids.text_of_raw(endpoints.PREFIX, made.id))
-        [notice] = accounts.notices_of(tx, house.amina)
+        [notice] = notices.of_account(tx, house.amina)
     assert (disabled.disabled_reason, notice.kind) == ("gone", "webhook_disabled")
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from heliograph import accounts, carriers, wallet
+from heliograph import accounts, wallet
 from heliograph.base import clock, ids
 from heliograph.base.errors import Unavailable
-from heliograph.carriers import Outcome, ReceiptState
+from heliograph.carriers import Outcome, ReceiptState, current_rates
 from heliograph.messages.read import as_record, message_of
 from heliograph.messages.sweeps import fail_expired
 from heliograph.messages.tables import messages
+from heliograph.wallet import ledger
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.tables import webhook_events
 from tests.support.capability.sending import House, ScriptedLink
@@ -177,22 +178,22 @@ async def test_low_credits_are_told_once_until_there_are_enough_again(house: Hou
         "wallet": {"balance": 0, "currency": "GHS"},
     }
     with house.db.write() as tx:
-        wallet.grant(tx, house.amina, 10, "more", now_ms=clock.now_ms())
-        wallet.adjust_credits(tx, house.amina, -50, "a mistake", now_ms=clock.now_ms())
+        ledger.grant(tx, house.amina, 10, "more", now_ms=clock.now_ms())
+        ledger.adjust_credits(tx, house.amina, -50, "a mistake", now_ms=clock.now_ms())
     assert [event["data"]["sms_credits"] for event in events(house.db)] == [99, 58]
 
 
 @awaited
 async def test_a_send_that_costs_nothing_fires_no_alarm(house: House) -> None:
     with house.db.write() as tx:
-        carriers.set_rate(tx, "233", 0)
+        current_rates.store(tx, "233", 0)
         wallet.set_low_balance(tx, house.amina, wallet.Thresholds(5_000, None))
     endpoint(house.db, house.amina, kinds=["wallet.low_balance"])
     await house.cache.refresh()
     await house.send()
     assert events(house.db) == []
     with house.db.write() as tx:
-        carriers.set_rate(tx, "233", 1)
+        current_rates.store(tx, "233", 1)
     await house.cache.refresh()
     await house.send()
     assert [event["data"]["sms_credits"] for event in events(house.db)] == [999]

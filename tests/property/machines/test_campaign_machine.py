@@ -27,6 +27,7 @@ from heliograph.messages.groups import GroupTally, tally_of
 from heliograph.messages.sweeps import fail_expired, settle_doubts
 from heliograph.messages.tables import inflight, messages, queue
 from heliograph.opt_outs.tables import opt_outs
+from heliograph.wallet import ledger
 from heliograph.webhooks.tables import webhook_events
 from tests.support.books import BOOKS_EVERY, assert_books_agree
 from tests.support.capability.campaigns import add_contacts, write_down, write_down_file
@@ -93,7 +94,7 @@ class Campaigning(OneCampaign):
             ],
         )
         with self.house.db.write() as tx:
-            wallet.adjust_credits(
+            ledger.adjust_credits(
                 tx, self.house.amina, credits - 1_000, "to begin with", now_ms=clock.now_ms()
             )
         self.listed = set(range(FIRST, FIRST + people)) if audience == "numbers" else set()
@@ -183,7 +184,7 @@ class Campaigning(OneCampaign):
     @rule(credits=st.integers(1, 40))
     def top_up(self, credits: int) -> None:
         with self.house.db.write() as tx:
-            wallet.grant(tx, self.house.amina, credits, "more", now_ms=clock.now_ms())
+            ledger.grant(tx, self.house.amina, credits, "more", now_ms=clock.now_ms())
 
     @rule(place=st.integers(0, 29), then=st.sampled_from(["", "", "removed", "back"]))
     def opt_out(self, place: int, then: str) -> None:
@@ -325,7 +326,7 @@ class Campaigning(OneCampaign):
             self.command("resume", True)
         with self.house.db.write() as tx:
             if held := wallet.wallet_of(tx, self.house.amina).sms_credits:
-                wallet.adjust_credits(
+                ledger.adjust_credits(
                     tx, self.house.amina, -held, "taken away", now_ms=clock.now_ms()
                 )
         for _ in range(10):  # what is in doubt counts as queued, and may leave no room

@@ -25,7 +25,7 @@ from heliograph.connect.customer import by_id as connect_by_id
 from heliograph.connect.customer import page as connect_page
 from heliograph.connect.provision import CurrencyMismatch, Provisioned
 from heliograph.keys.authenticate import PRINCIPALS
-from heliograph.wallet import prices
+from heliograph.wallet import ledger, money, prices
 from heliograph.wallet.tables import wallets
 from tests.support.books import BOOKS_EVERY, assert_books_agree
 from tests.support.capability.cast import at_once
@@ -73,7 +73,7 @@ class Connect(Partners):
     def begin(self) -> None:
         with self.db.write() as tx:
             for currency, minor in PRICES.items():
-                prices.set_price(tx, currency, wallet.to_text(minor, currency).split()[0], 10)
+                prices.set_price(tx, currency, money.to_text(minor, currency).split()[0], 10)
             for name, currency in (("amina", "GHS"), ("chidi", "KWD")):
                 account = accounts.create(tx, name, "GH", daily_credits=None, now_ms=clock.now_ms())
                 wallet.open_wallet(tx, account.id, currency)
@@ -87,11 +87,11 @@ class Connect(Partners):
     def pay_in(self, who: int, credits: int, minor: int) -> None:
         partner = self.partners[who]
         with self.db.write() as tx:
-            wallet.grant(tx, partner.account_id, credits, "given", now_ms=clock.now_ms())
-            wallet.topup(
+            ledger.grant(tx, partner.account_id, credits, "given", now_ms=clock.now_ms())
+            ledger.topup(
                 tx,
                 partner.account_id,
-                wallet.to_text(minor, partner.currency).split()[0],
+                money.to_text(minor, partner.currency).split()[0],
                 "paid in",
                 now_ms=clock.now_ms(),
             )

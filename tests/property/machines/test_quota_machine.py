@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from heliograph import plugin, wallet
-from heliograph.accounts import MEASURES, StorageQuotaReached, StoredKind, key_octets, quotas
+from heliograph.accounts import quotas, storage_of_keys
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import Unavailable
@@ -58,13 +58,13 @@ class Quotas(RuleBasedStateMachine):
         clock.move((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)
         self.loop = uvloop.new_event_loop()
         self.house = House(url)
-        self.quotas: dict[StoredKind, int | None] = {
-            StoredKind.LOGS: FIRST,
-            StoredKind.EVENTS: FIRST,
-            StoredKind.KEYS: FIRST,
-            StoredKind.SENDS: 2 * SENT,
+        self.quotas: dict[quotas.StoredKind, int | None] = {
+            quotas.StoredKind.LOGS: FIRST,
+            quotas.StoredKind.EVENTS: FIRST,
+            quotas.StoredKind.KEYS: FIRST,
+            quotas.StoredKind.SENDS: 2 * SENT,
         }
-        self.used: dict[tuple[StoredKind, bool], int] = defaultdict(int)
+        self.used: dict[tuple[quotas.StoredKind, bool], int] = defaultdict(int)
         self.stored: Counter[str] = Counter()  # rows
         self.keys: dict[tuple[str, bool], str] = {}  # of sends that were accepted: to which phone
         self.next = 0
@@ -86,21 +86,24 @@ class Quotas(RuleBasedStateMachine):
         self.run(self.house.close())
         self.loop.close()
 
-    def fits(self, kind: StoredKind, octets: int, *, sandbox: bool) -> bool:
+    def fits(self, kind: quotas.StoredKind, octets: int, *, sandbox: bool) -> bool:
         quota = self.quotas[kind]
         return quota is None or self.used[kind, sandbox] + octets <= quota
 
     @rule(
-        kind=st.sampled_from([StoredKind.LOGS, StoredKind.EVENTS, StoredKind.KEYS]), octets=QUOTAS
+        kind=st.sampled_from(
+            [quotas.StoredKind.LOGS, quotas.StoredKind.EVENTS, quotas.StoredKind.KEYS]
+        ),
+        octets=QUOTAS,
     )
-    def the_operator_sets(self, kind: StoredKind, octets: int | None) -> None:
+    def the_operator_sets(self, kind: quotas.StoredKind, octets: int | None) -> None:
         self.quotas[kind] = octets
         with self.house.db.write() as tx:
             quotas.set_quotas(tx, self.house.amina, {kind: octets})
 
     @rule(octets=st.sampled_from([0, SENT, 3 * SENT + 1, None]))
     def the_operator_sets_sends(self, octets: int | None) -> None:
-        self.the_operator_sets(StoredKind.SENDS, octets)
+        self.the_operator_sets(quotas.StoredKind.SENDS, octets)
 
     @rule()
     def a_day_passes(self) -> None:
@@ -115,10 +118,10 @@ class Quotas(RuleBasedStateMachine):
         breaks_off=st.sampled_from([False, False, True]),
     )
     def a_shop_tells_logs(self, sandbox: bool, size: int, count: int, breaks_off: bool) -> None:
-        octets = count * (MEASURES[StoredKind.LOGS].row_octets + len("sale") + size)
+        octets = count * (quotas.MEASURES[quotas.StoredKind.LOGS].row_octets + len("sale") + size)
         said = [ReportedEntry(URL, "sale", body="b" * size)] * count
         self.tells(
-            StoredKind.LOGS,
+            quotas.StoredKind.LOGS,
             octets,
             count,
             lambda tx: store_logs(tx, {URL: self.sites[sandbox]}, said, now_ms=clock.now_ms()),
@@ -128,9 +131,9 @@ class Quotas(RuleBasedStateMachine):
 
     @rule(sandbox=MODES, size=SIZES, breaks_off=st.sampled_from([False, False, True]))
     def a_shop_tells_an_event(self, sandbox: bool, size: int, breaks_off: bool) -> None:
-        octets = MEASURES[StoredKind.EVENTS].row_octets + len("cart") + size
+        octets = quotas.MEASURES[quotas.StoredKind.EVENTS].row_octets + len("cart") + size
         self.tells(
-            StoredKind.EVENTS,
+            quotas.StoredKind.EVENTS,
             octets,
             1,
             lambda tx: store_event(
@@ -142,7 +145,7 @@ class Quotas(RuleBasedStateMachine):
 
     def tells(
         self,
-        kind: StoredKind,
+        kind: quotas.StoredKind,
         octets: int,
         rows: int,
         store: Callable[[Any], object],
@@ -156,7 +159,7 @@ class Quotas(RuleBasedStateMachine):
                 store(tx)
                 if breaks_off:
                     raise KeyError
-        except StorageQuotaReached:
+        except quotas.StorageQuotaReached:
             assert not fits
             self.seen[f"{kind} refused"] += 1
             return
@@ -185,12 +188,13 @@ class Quotas(RuleBasedStateMachine):
         ]
         self.house.db.fates = fates.copy()
         for one, outcome in zip(wanted, self.run(self.asked(*requests)), strict=True):
-            octets, sandbox = key_octets("POST /sms/send", one[0]), one[1]
+            octets, sandbox = storage_of_keys.octets_of("POST /sms/send", one[0]), one[1]
             fits = {
-                StoredKind.KEYS: self.fits(StoredKind.KEYS, octets, sandbox=sandbox),
-                StoredKind.SENDS: not sandbox or self.fits(StoredKind.SENDS, SENT, sandbox=sandbox),
+                quotas.StoredKind.KEYS: self.fits(quotas.StoredKind.KEYS, octets, sandbox=sandbox),
+                quotas.StoredKind.SENDS: not sandbox
+                or self.fits(quotas.StoredKind.SENDS, SENT, sandbox=sandbox),
             }
-            if isinstance(outcome, StorageQuotaReached):
+            if isinstance(outcome, quotas.StorageQuotaReached):
                 self.seen[
                     f"{next(kind for kind, it_fits in fits.items() if not it_fits)} refused"
                 ] += 1
@@ -198,8 +202,8 @@ class Quotas(RuleBasedStateMachine):
             assert isinstance(outcome, SendResult), outcome
             assert all(fits.values())
             if sandbox:
-                self.used[StoredKind.SENDS, sandbox] += SENT
-            self.used[StoredKind.KEYS, sandbox] += octets
+                self.used[quotas.StoredKind.SENDS, sandbox] += SENT
+            self.used[quotas.StoredKind.KEYS, sandbox] += octets
             self.keys[one] = outcome.send.id
             self.seen["keys"] += 1
 
@@ -236,7 +240,7 @@ class Quotas(RuleBasedStateMachine):
     async def accepted(self, request: Any) -> Any:
         try:
             return await self.house.acceptor.accept(request)
-        except (StorageQuotaReached, Unavailable) as error:
+        except (quotas.StorageQuotaReached, Unavailable) as error:
             return error
 
     @invariant()
@@ -246,7 +250,7 @@ class Quotas(RuleBasedStateMachine):
             used = quotas.used_today(tx, self.house.amina, now_ms)
             keys = wallet.keys_counted(tx, self.house.amina)
         counted = used | {
-            (StoredKind.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox)
+            (quotas.StoredKind.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox)
             for sandbox in (False, True)
         }
         assert {place: octets for place, octets in counted.items() if octets} == {

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, carriers, connect, keys, senders, wallet
+from heliograph import accounts, connect, keys, senders, wallet
 from heliograph.base import clock
+from heliograph.carriers import routing
 from heliograph.database.database import Database
+from heliograph.wallet import ledger
 
 TIER = ("tests", 10_000_000)  # a minute: no test meets its limit by accident
 PHONE = "233201234567"
@@ -81,7 +83,7 @@ def make_cast(db: Database) -> Cast:
     """
     with db.write() as tx:  # one transaction, for every test waits for its fsync
         keys.set_tier(tx, *TIER)
-        carriers.set_route(tx, "", ["simulator"])
+        routing.set_route(tx, "", ["simulator"])
         amina = _account(tx, "amina", credits=1_000, money="50.00")
         approve_sender(tx, amina.id, "AMINA")
         bilal = _customer(tx, "bilal", amina, credits=100, money="5.00")
@@ -116,8 +118,8 @@ def _customer(
 
 
 def _pay_in(tx: Connection, account_id: str, credits: int, money: str) -> None:
-    wallet.grant(tx, account_id, credits, "to begin with", now_ms=clock.now_ms())
-    wallet.topup(tx, account_id, money, "to begin with", now_ms=clock.now_ms())
+    ledger.grant(tx, account_id, credits, "to begin with", now_ms=clock.now_ms())
+    ledger.topup(tx, account_id, money, "to begin with", now_ms=clock.now_ms())
 
 
 def approve_sender(tx: Connection, account_id: str, name: str) -> None:

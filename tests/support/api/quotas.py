@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from heliograph.accounts import StoredKind
+from heliograph.accounts import quotas
 from heliograph.accounts.quotas import set_quotas, used_today
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
@@ -10,10 +10,12 @@ from tests.support.api.cast import Actor
 from tests.support.api.service import Reply, Service
 
 
-def allow(api: Service, who: Actor, **quotas: int | None) -> None:
+def allow(api: Service, who: Actor, **octets_of_kinds: int | None) -> None:
     with api.db.write() as tx:
         set_quotas(
-            tx, who.account_id, {StoredKind(kind): octets for kind, octets in quotas.items()}
+            tx,
+            who.account_id,
+            {quotas.StoredKind(kind): octets for kind, octets in octets_of_kinds.items()},
         )
     api.refresh()
 
@@ -23,7 +25,7 @@ def rows(api: Service, table: sa.Table) -> int:
         return int(tx.execute(sa.select(sa.func.count()).select_from(table)).scalar_one())
 
 
-def used(api: Service, who: Actor, kind: StoredKind, *, sandbox: bool = False) -> int:
+def used(api: Service, who: Actor, kind: quotas.StoredKind, *, sandbox: bool = False) -> int:
     with api.db.read() as tx:
         return used_today(tx, who.account_id, clock.now_ms()).get((kind, sandbox), 0)
 

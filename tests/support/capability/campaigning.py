@@ -11,6 +11,7 @@ from heliograph.messages.accept import Chunker
 from heliograph.messages.groups import GroupTally, tally_of
 from heliograph.messages.queue import HELD_FROM_US
 from heliograph.messages.tables import queue
+from heliograph.wallet import ledger
 from tests.support.capability.campaigns import add_contacts, now, write_down
 from tests.support.capability.sending import House
 from tests.support.factories import phones
@@ -103,9 +104,9 @@ class Running:
         with self.house.db.write() as tx:
             present = wallet.wallet_of(tx, self.house.amina).sms_credits
             if credits > present:
-                wallet.grant(tx, self.house.amina, credits - present, "more", now_ms=clock.now_ms())
+                ledger.grant(tx, self.house.amina, credits - present, "more", now_ms=clock.now_ms())
             elif credits < present:
-                wallet.adjust_credits(
+                ledger.adjust_credits(
                     tx, self.house.amina, credits - present, "less", now_ms=clock.now_ms()
                 )
 
@@ -118,7 +119,7 @@ class Running:
 async def sent(house: House, people: int, message: str = "{phone}") -> Sent:
     """Queues the campaign's texts: each is a run of its own, unless all are the same."""
     with house.db.write() as tx:
-        wallet.grant(tx, house.amina, people, "for all of them", now_ms=clock.now_ms())
+        ledger.grant(tx, house.amina, people, "for all of them", now_ms=clock.now_ms())
     made = Sent(house, people, message)
     for _ in range(LOOKS_MAX):  # one look expands for a second
         await made.look()

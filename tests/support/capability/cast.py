@@ -8,6 +8,7 @@ from typing import TypeVar
 from heliograph import accounts, wallet
 from heliograph.database import config
 from heliograph.database.database import Database
+from heliograph.wallet import ledger
 
 NOW_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z
 
@@ -27,9 +28,9 @@ def account(
         made = accounts.create(tx, name, "GH", parent_id=parent_id, now_ms=NOW_MS)
         wallet.open_wallet(tx, made.id, "GHS")
         if credits:
-            wallet.grant(tx, made.id, credits, "to begin with", now_ms=NOW_MS)
+            ledger.grant(tx, made.id, credits, "to begin with", now_ms=NOW_MS)
         if balance:
-            wallet.topup(tx, made.id, balance, "to begin with", now_ms=NOW_MS)
+            ledger.topup(tx, made.id, balance, "to begin with", now_ms=NOW_MS)
     return made
 
 

@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.database.database import Database
 from heliograph.messages.tables import messages, sends
-from heliograph.wallet import SALES_ID
+from heliograph.wallet import ledger
 from heliograph.wallet.ledger import post
 
 Paid = tuple[int, int]  # credits and refunded of a message
@@ -88,7 +88,7 @@ def _post(
                 tx,
                 account_id,
                 kind,
-                SALES_ID,
+                ledger.SALES_ID,
                 credits=credits,
                 description="SMS",
                 reference=reference,

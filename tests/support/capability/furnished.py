@@ -7,6 +7,7 @@ from heliograph.alerts import AlertKind
 from heliograph.base import clock
 from heliograph.base.clock import HOUR_MS
 from heliograph.campaigns import Campaign
+from heliograph.carriers import current_rates, routing
 from heliograph.contacts import Changer, ChangerKind, ContactOwner
 from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.messages.doubt.decide import Decision
@@ -82,8 +83,8 @@ def _set_up(house: House) -> None:
     now_ms = clock.now_ms()
     account_in_sandbox(house.db)
     with house.db.write() as tx:
-        carriers.set_route(tx, "23350", ["carrier", "simulator"])
-        carriers.set_rate(tx, "GH", 2)
+        routing.set_route(tx, "23350", ["carrier", "simulator"])
+        current_rates.store(tx, "GH", 2)
         pricing.set_cost(tx, "carrier", "233", "0.01", "GHS")
         alerts.change_rule(tx, AlertKind.DISK, threshold=512)
         alerts.watch_wallet(tx, "amina", 10)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, carriers, wallet
+from heliograph import accounts, wallet
 from heliograph.audit.charges import verify_charges
 from heliograph.audit.rollups import verify_rollups
 from heliograph.audit.tallies import verify_tallies
@@ -24,6 +24,8 @@ from heliograph.carriers import (
     ReceiptState,
     Submission,
     SubmitAnswer,
+    carrier_states,
+    routing,
 )
 from heliograph.database import config
 from heliograph.database.cache import ConfigCache
@@ -375,12 +377,12 @@ class House:
 
     def carrier_is_removed_from_routes(self) -> None:
         with self.db.write() as tx:
-            carriers.remove_route(tx, "")
+            routing.remove_route(tx, "")
 
     def carrier_is(self, state: LinkState, *, carrier_id: int | None = None) -> None:
         """Records this as the carrier's state, from now on."""
         with self.db.write() as tx:
-            carriers.record_state(
+            carrier_states.record(
                 tx, WORKER, carrier_id or self.carrier_id, state, "", clock.now_ms()
             )
             config.bump(tx)

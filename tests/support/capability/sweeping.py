@@ -3,7 +3,7 @@
 from typing import Any
 
 from heliograph.base import clock
-from heliograph.carriers import Outcome, Routes, load_routes
+from heliograph.carriers import Outcome, routing
 from heliograph.database.database import Database
 from heliograph.messages.sweeps import settle_doubts
 from tests.support.capability.sending import House, ScriptedLink
@@ -24,6 +24,6 @@ async def settle(house: House, *, resend: bool = True) -> int:
     return await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=resend)
 
 
-def routes(db: Database) -> Routes:
+def routes(db: Database) -> routing.Routes:
     with db.read() as tx:
-        return Routes(load_routes(tx))
+        return routing.Routes(routing.load_routes(tx))

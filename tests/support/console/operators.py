@@ -2,11 +2,12 @@
 
 from heliograph import accounts, senders, users, wallet
 from heliograph.base import clock
-from heliograph.carriers import GENERAL, Rate
+from heliograph.carriers import GENERAL, current_rates
 from heliograph.database.database import Database
 from heliograph.pricing import sheets
+from heliograph.senders import documents
 from heliograph.senders.documents import SenderDocument
-from heliograph.users import OperatorRole
+from heliograph.users import OperatorRole, operators, sign_ins
 from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
 from tests.support.portal.visitor import Visitor
 
@@ -18,14 +19,14 @@ def made_operator(db: Database, role: OperatorRole) -> None:
     now_ms = clock.now_ms()
     with db.write() as tx:
         user = users.add(tx, OPERATOR, now_ms=now_ms)
-        users.set_operator(tx, user.id, role, now_ms=now_ms)
+        operators.set_role(tx, user.id, role, now_ms=now_ms)
 
 
 def link_of(db: Database) -> str:
     """Returns the path of a link that signs the operator in."""
     with db.write() as tx:
         user = users.find(tx, OPERATOR)
-        return f"/portal/sign-in/{users.make_link(tx, user.id, now_ms=clock.now_ms())}"
+        return f"/portal/sign-in/{sign_ins.make_link(tx, user.id, now_ms=clock.now_ms())}"
 
 
 def sign_in_by_link(visitor: Visitor, db: Database) -> str:
@@ -75,7 +76,7 @@ def attached(
 ) -> SenderDocument:
     """Stores a document of a sender ID that waits."""
     with db.write() as tx:
-        return senders.attach(tx, account_id, sender, name, content, now_ms=clock.now_ms())
+        return documents.attach(tx, account_id, sender, name, content, now_ms=clock.now_ms())
 
 
 def account_in_sandbox(db: Database, name: str = "zola") -> str:
@@ -88,7 +89,7 @@ def account_in_sandbox(db: Database, name: str = "zola") -> str:
 
 def uploaded_sheet(db: Database) -> str:
     """Stores a rate sheet, and returns its id in text form."""
-    now_ms, rates = clock.now_ms(), [Rate(GENERAL, "GH", 2)]
+    now_ms, rates = clock.now_ms(), [current_rates.Rate(GENERAL, "GH", 2)]
     with db.write() as tx:
         made = sheets.upload(tx, "May", rates, None, is_whole=False, now_ms=now_ms)
     return made.text_id

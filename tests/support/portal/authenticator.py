@@ -3,7 +3,7 @@
 import pyotp
 from sqlalchemy.engine import Connection
 
-from heliograph import users
+from heliograph.users import two_step
 from tests.support.factories import SECRET_KEY
 
 STEP_MS = 30_000
@@ -16,7 +16,7 @@ def code_of(secret: str, now_ms: int) -> str:
 
 def given_codes(tx: Connection, user_id: str, now_ms: int) -> tuple[str, list[str]]:
     """Returns the secret of a user who has set an app up, and the recovery codes."""
-    users.two_step.begin(tx, SECRET_KEY, user_id, now_ms=now_ms)
-    secret = users.two_step.unconfirmed_secret(tx, SECRET_KEY, user_id)
+    two_step.begin(tx, SECRET_KEY, user_id, now_ms=now_ms)
+    secret = two_step.unconfirmed_secret(tx, SECRET_KEY, user_id)
     code = code_of(secret, now_ms)
-    return secret, users.two_step.confirm(tx, SECRET_KEY, user_id, code, now_ms=now_ms)
+    return secret, two_step.confirm(tx, SECRET_KEY, user_id, code, now_ms=now_ms)

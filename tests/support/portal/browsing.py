@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from heliograph import users
 from heliograph.base import clock
-from heliograph.users import Role
+from heliograph.users import Role, sign_ins
 from tests.support import plain_http
 from tests.support.api.server import Server
 from tests.support.portal.judged import OF_ALL, OF_COLORS, violations
@@ -52,7 +52,9 @@ def link(server: Server) -> str:
     with db.write() as tx:
         user = users.add(tx, EMAIL, now_ms=clock.now_ms())
         users.set_role(tx, user.id, server.cast.amina.account_id, Role.OWNER, now_ms=clock.now_ms())
-        return f"{server.url}/portal/sign-in/{users.make_link(tx, user.id, now_ms=clock.now_ms())}"
+        return (
+            f"{server.url}/portal/sign-in/{sign_ins.make_link(tx, user.id, now_ms=clock.now_ms())}"
+        )
 
 
 def opened(browser: Browser, width: int) -> Page:

@@ -6,7 +6,7 @@ from starlette.routing import Route
 
 from heliograph import accounts, campaigns, connect, contacts, keys, plugin, senders
 from heliograph.base import clock
-from heliograph.contacts import ContactOwner
+from heliograph.contacts import ContactOwner, stored_import
 from heliograph.contacts.stored_import import FileToImport
 from heliograph.database.database import Database
 from heliograph.portal.portal import Portal
@@ -77,7 +77,7 @@ def things_of(db: Database, account_id: str, customer_id: str) -> There:
         )
         sheet = FileToImport(b"phone\n", None, {}, 0, {"fields": [], "custom": [], "not_read": []})
         whose = ContactOwner(account_id, False)
-        file = contacts.stored_import.begin(tx, whose, sheet, "amina's", now_ms=clock.now_ms())
+        file = stored_import.begin(tx, whose, sheet, "amina's", now_ms=clock.now_ms())
         named = senders.register(tx, account_id, "AMINA", sandbox=True, now_ms=clock.now_ms())
     return There(
         account,

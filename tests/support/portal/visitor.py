@@ -18,7 +18,7 @@ from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.portal import visit
 from heliograph.portal.portal import Portal
-from heliograph.users import Role
+from heliograph.users import Role, sign_ins
 from tests.support.api.service import Loop
 from tests.support.capability.waiting import until_so_many_wait
 
@@ -147,7 +147,7 @@ class Visitor:
         with self.db.write() as tx:
             user = users.add(tx, email, now_ms=clock.now_ms())
             users.set_role(tx, user.id, account_id, role, now_ms=clock.now_ms())
-            secret = users.make_link(tx, user.id, now_ms=clock.now_ms())
+            secret = sign_ins.make_link(tx, user.id, now_ms=clock.now_ms())
         self.get(f"/portal/sign-in/{secret}")
         signed_in = self.post(f"/portal/sign-in/{secret}")
         assert signed_in.status_code == 303, signed_in.text

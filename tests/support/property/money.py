@@ -27,6 +27,7 @@ from heliograph.messages.doubt.receipts import match_doubts
 from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import fail_expired, settle_doubts
 from heliograph.messages.tables import inflight, queue
+from heliograph.wallet import ledger
 from tests.support.books import BOOKS_EVERY, assert_books_agree
 from tests.support.capability.sending import WORKER, House
 from tests.support.factories import phones
@@ -103,7 +104,7 @@ class Money(RuleBasedStateMachine):
     @rule(credits=st.integers(1, 50))
     def grant(self, credits: int) -> None:
         with self.house.db.write() as tx:
-            wallet.grant(tx, self.house.amina, credits, "more", now_ms=clock.now_ms())
+            ledger.grant(tx, self.house.amina, credits, "more", now_ms=clock.now_ms())
         self.granted += credits
 
     @initialize(count=st.integers(1, 6), segments=st.sampled_from(sorted(TEXTS)))
@@ -149,15 +150,15 @@ class Money(RuleBasedStateMachine):
         held = self.house.credits()
         try:
             with self.house.db.write() as tx:
-                wallet.adjust_credits(
+                ledger.adjust_credits(
                     tx, self.house.amina, credits, "corrected", now_ms=clock.now_ms()
                 )
                 if cents > 0:
-                    wallet.topup(
+                    ledger.topup(
                         tx, self.house.amina, Decimal(cents) / 100, "paid in", now_ms=clock.now_ms()
                     )
                 else:
-                    wallet.adjust_money(
+                    ledger.adjust_money(
                         tx,
                         self.house.amina,
                         Decimal(cents) / 100,

@@ -6,7 +6,7 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
 )
 
-from heliograph import connect, keys, wallet
+from heliograph import connect, keys
 from heliograph.base import clock
 from heliograph.base.errors import Forbidden, InsufficientCredits, NotFound
 from heliograph.connect import CustomerRequest
@@ -16,6 +16,7 @@ from heliograph.connect.provision import CurrencyMismatch, Provisioned
 from heliograph.connect.request import Move
 from heliograph.database.database import Database
 from heliograph.keys.issue import digest
+from heliograph.wallet import money
 from tests.support.property.holders import Held, principal, text_id
 
 
@@ -57,7 +58,7 @@ class Partners(RuleBasedStateMachine):
             external_ref=ref,
             initial_credits=credits,
             currency=currency,
-            initial_balance=wallet.to_number(minor, partner.currency),
+            initial_balance=money.to_number(minor, partner.currency),
         )
 
     def provisioned(

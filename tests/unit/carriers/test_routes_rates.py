@@ -5,7 +5,7 @@ gives it.
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.carriers import GENERAL, Rate, Rates, Route, Routes
+from heliograph.carriers import GENERAL, current_rates, routing
 
 FEW_DIGITS = st.text("12", max_size=5)
 NUMBER = st.text("12", min_size=7, max_size=8)
@@ -18,7 +18,9 @@ ACCOUNTS = ("a" * 32, "b" * 32)
 def test_the_longest_prefix_has_the_route(
     carriers_of: dict[str, tuple[int, ...]], number: str
 ) -> None:
-    routes = Routes(Route(prefix, carriers) for prefix, carriers in carriers_of.items())
+    routes = routing.Routes(
+        routing.Route(prefix, carriers) for prefix, carriers in carriers_of.items()
+    )
     matching = [prefix for prefix in carriers_of if number.startswith(prefix)]
     longest = max(matching, key=len, default=None)
     found = routes.carriers_for(number)
@@ -26,7 +28,7 @@ def test_the_longest_prefix_has_the_route(
     if longest is None or not carriers_of[longest]:
         assert found is None
     else:
-        assert found == Route(longest, carriers_of[longest])
+        assert found == routing.Route(longest, carriers_of[longest])
     assert found == routes.carriers_for(number[: routes.longest])
 
 
@@ -45,7 +47,9 @@ def test_the_longest_prefix_has_the_route(
 def test_a_rate_is_the_accounts_own_before_the_general_then_prefix_country_default(
     said: dict[tuple[str, str], int | None], account_id: str, number: str, country: str | None
 ) -> None:
-    rates = Rates(Rate(who, where, credits) for (who, where), credits in said.items())
+    rates = current_rates.Rates(
+        current_rates.Rate(who, where, credits) for (who, where), credits in said.items()
+    )
     said = {(GENERAL, "default"): 1, **said}
     order = [
         (who, where)

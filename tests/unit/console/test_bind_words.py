@@ -2,7 +2,8 @@
 
 import pytest
 
-from heliograph.carriers import LinkState, SmppSettings
+from heliograph.carriers import LinkState
+from heliograph.carriers.smpp import SmppSettings
 from heliograph.console.carrier_pages.bind_words import in_words
 
 SETTINGS = SmppSettings(

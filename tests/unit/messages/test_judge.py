@@ -9,7 +9,7 @@ import pytest
 
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, RateLimited, ServiceError
-from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Rates, Route, Routes
+from heliograph.carriers import GENERAL, SIMULATOR_ID, current_rates, routing
 from heliograph.messages.accept.judge import Accepted, AccountFacts, WalletState, judge
 from heliograph.messages.accept.pricing import STRETCH
 from heliograph.messages.accept.request import SendRequest
@@ -23,8 +23,14 @@ ACCRA, KUMASI, LAGOS, NAIROBI = "233201234567", "233321234567", "2348021234567",
 
 FACTS = AccountFacts(senders={"amina": "AMINA"}, countries=None, daily_credits=None)
 TARIFF = Tariff(
-    Routes([Route("233", (MTN, VODAFONE)), Route("", (ABROAD, MTN)), Route("254", ())]),
-    Rates([Rate(GENERAL, "NG", 3)]),
+    routing.Routes(
+        [
+            routing.Route("233", (MTN, VODAFONE)),
+            routing.Route("", (ABROAD, MTN)),
+            routing.Route("254", ()),
+        ]
+    ),
+    current_rates.Rates([current_rates.Rate(GENERAL, "NG", 3)]),
 )
 
 
@@ -68,7 +74,7 @@ def test_a_number_that_stands_twice_is_sent_to_once_and_paid_once() -> None:
 
 def test_each_rejected_recipient_is_named_by_its_place_as_it_was_written_with_its_reason() -> None:
     facts = FACTS._replace(countries=frozenset({"GH", "KE", "US"}))
-    tariff = Tariff(TARIFF.routes, Rates([Rate(GENERAL, "US", None)]))
+    tariff = Tariff(TARIFF.routes, current_rates.Rates([current_rates.Rate(GENERAL, "US", None)]))
     verdict = accepted(
         send("nonsense", LAGOS, ACCRA, NAIROBI, "+1 201 555 0123", "x" * 100),
         facts=facts,
@@ -163,7 +169,7 @@ def test_the_first_recipient_that_cannot_be_sent_to_is_named_with_what_would_be_
 
 
 def test_a_send_whose_destination_has_no_price_says_so() -> None:
-    tariff = Tariff(TARIFF.routes, Rates([Rate(GENERAL, "GH", None)]))
+    tariff = Tariff(TARIFF.routes, current_rates.Rates([current_rates.Rate(GENERAL, "GH", None)]))
     error = judge(send(ACCRA), FACTS, tariff, wallet(), NOW_MS)
     assert isinstance(error, InvalidRequest)
     assert "has no rate: the operator has set no price" in error.message
@@ -182,7 +188,14 @@ def test_a_sender_is_found_in_any_case_and_goes_out_as_approved() -> None:
 
 def test_consecutive_messages_over_one_route_are_one_run_of_the_queue() -> None:
     tariff = Tariff(
-        Routes([Route("233", (MTN,)), Route("23332", (MTN,)), Route("", (ABROAD,))]), TARIFF.rates
+        routing.Routes(
+            [
+                routing.Route("233", (MTN,)),
+                routing.Route("23332", (MTN,)),
+                routing.Route("", (ABROAD,)),
+            ]
+        ),
+        TARIFF.rates,
     )
     to = [ACCRA, "233201234568", "nonsense", "233201234569", KUMASI, LAGOS, "233201234570"]
     assert accepted(send(*to), tariff=tariff).priced.runs == [
@@ -196,9 +209,11 @@ def test_consecutive_messages_over_one_route_are_one_run_of_the_queue() -> None:
 def test_carriers_that_share_a_prefix_get_stretches_which_stay_in_the_order_of_the_numbers() -> (
     None
 ):
-    route = Route("233", (MTN, VODAFONE), (1, 3))
+    route = routing.Route("233", (MTN, VODAFONE), (1, 3))
     to = [str(233_201_000_000 + number) for number in range(10 * STRETCH + 1)]
-    priced = accepted(send(*to), wallet(2_000), tariff=Tariff(Routes([route]), TARIFF.rates)).priced
+    priced = accepted(
+        send(*to), wallet(2_000), tariff=Tariff(routing.Routes([route]), TARIFF.rates)
+    ).priced
     sharing = route.sharing(())
     assert sharing is not None
     falls_to = [sharing.carrier_of(int(to[first])) for first in range(0, len(to), STRETCH)]
@@ -239,7 +254,7 @@ def test_the_price_is_segments_times_each_destinations_rate() -> None:
 
 
 def test_plans_remembered_for_one_number_are_not_another_accounts_or_modes() -> None:
-    tariff = Tariff(TARIFF.routes, Rates([Rate("b" * 32, "233", 7)]))
+    tariff = Tariff(TARIFF.routes, current_rates.Rates([current_rates.Rate("b" * 32, "233", 7)]))
     assert accepted(send(ACCRA), tariff=tariff).priced.credits == [1]
     assert accepted(send_request("b" * 32, ACCRA), tariff=tariff).priced.credits == [7]
     assert accepted(send(ACCRA, sandbox=True), tariff=tariff).priced.carriers == [SIMULATOR_ID]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.carriers import GENERAL, Rate, Rates, Route, Routes
+from heliograph.carriers import GENERAL, current_rates, routing
 from heliograph.messages.accept import tariff as tariffs
 from heliograph.messages.accept.pricing import Priced, Refused, price
 from heliograph.messages.accept.tariff import Run, Tariff
@@ -22,8 +22,16 @@ def tariff() -> Tariff:
     3, and none goes to Nairobi.
     """
     return Tariff(
-        Routes([Route("233", (MTN,)), Route("23320", (VODAFONE,)), Route("", (ABROAD,))]),
-        Rates([Rate(GENERAL, "NG", 3), Rate(GENERAL, "KE", None)]),
+        routing.Routes(
+            [
+                routing.Route("233", (MTN,)),
+                routing.Route("23320", (VODAFONE,)),
+                routing.Route("", (ABROAD,)),
+            ]
+        ),
+        current_rates.Rates(
+            [current_rates.Rate(GENERAL, "NG", 3), current_rates.Rate(GENERAL, "KE", None)]
+        ),
     )
 
 

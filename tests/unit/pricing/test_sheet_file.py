@@ -8,7 +8,7 @@ import pytest
 from openpyxl import Workbook
 
 from heliograph.base.errors import InvalidRequest
-from heliograph.carriers import GENERAL, Rate
+from heliograph.carriers import GENERAL, current_rates
 from heliograph.pricing.sheet_file import (
     ACCOUNTS_MAX,
     FILE_OCTETS_MAX,
@@ -49,10 +49,10 @@ SHEET: list[list[Any]] = [
     ["default", None, 1, None],
 ]
 RATES = [
-    Rate(GENERAL, "233", 2),
-    Rate(GENERAL, "NG", 3),
-    Rate(AMINA, "23480", None),
-    Rate(GENERAL, "default", 1),
+    current_rates.Rate(GENERAL, "233", 2),
+    current_rates.Rate(GENERAL, "NG", 3),
+    current_rates.Rate(AMINA, "23480", None),
+    current_rates.Rate(GENERAL, "default", 1),
 ]
 FEW = spreadsheet(SHEET[0], SHEET[1])
 
@@ -79,7 +79,7 @@ def test_each_bad_row_says_what_is_wrong_and_the_others_are_read() -> None:
         ),
         account_of,
     )
-    assert read.rates == [Rate(GENERAL, "GH", 2)]
+    assert read.rates == [current_rates.Rate(GENERAL, "GH", 2)]
     assert [bad.line for bad in read.bad] == [3, 4, 5, 6, 7, 8, 9]
     whys = " | ".join(bad.why for bad in read.bad)
     for said in (
@@ -111,7 +111,7 @@ def test_why_a_file_is_not_read_is_one_sentence() -> None:
 
 def test_a_number_whose_comma_ends_its_cell_is_refused_and_not_cut() -> None:
     read = read_sheet(b"prefix,credits\r\n44,1,000\r\n45,2,,\r\n", account_of)
-    assert read.rates == [Rate(GENERAL, "45", 2)]
+    assert read.rates == [current_rates.Rate(GENERAL, "45", 2)]
     assert read.bad == [BadRow(2, "has more cells than the first line: '000' is in no column")]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.base.errors import InvalidRequest
-from heliograph.wallet import currency, to_minor, to_number, to_text
+from heliograph.wallet import money
 from heliograph.wallet.money import MINOR_MAX, exponent
 
 CURRENCIES = st.sampled_from(["GHS", "JPY", "UGX", "KWD", "TND", "CLF", "EUR"])
@@ -17,8 +17,8 @@ CURRENCIES = st.sampled_from(["GHS", "JPY", "UGX", "KWD", "TND", "CLF", "EUR"])
 
 @given(st.integers(-MINOR_MAX, MINOR_MAX), CURRENCIES)
 def test_an_amount_comes_back_from_json_as_it_went(minor: int, code: str) -> None:
-    assert to_minor(json.loads(json.dumps(to_number(minor, code))), code) == minor
-    assert to_minor(to_text(minor, code).removesuffix(f" {code}"), code) == minor
+    assert money.to_minor(json.loads(json.dumps(money.to_number(minor, code))), code) == minor
+    assert money.to_minor(money.to_text(minor, code).removesuffix(f" {code}"), code) == minor
 
 
 @given(st.integers(-(10**6), 10**6), st.integers(1, 9), st.integers(1, 6), CURRENCIES)
@@ -27,7 +27,7 @@ def test_more_decimals_than_the_currency_has_are_refused(
 ) -> None:
     places = exponent(code) + too_many
     with pytest.raises(InvalidRequest, match="has more decimals than"):
-        to_minor(Decimal(whole) + Decimal(last_digit).scaleb(-places), code)
+        money.to_minor(Decimal(whole) + Decimal(last_digit).scaleb(-places), code)
 
 
 @pytest.mark.parametrize(
@@ -54,20 +54,26 @@ def test_more_decimals_than_the_currency_has_are_refused(
 def test_an_amount_is_exact_or_refused(amount: float | str, minor: int | None) -> None:
     if minor is None:
         with pytest.raises(InvalidRequest):
-            to_minor(amount, "GHS")
+            money.to_minor(amount, "GHS")
     else:
-        assert to_minor(amount, "GHS") == minor
+        assert money.to_minor(amount, "GHS") == minor
 
 
 def test_whole_amounts_are_integers_in_json() -> None:
     assert (
-        json.dumps([to_number(1200, "GHS"), to_number(1250, "GHS"), to_number(1200, "JPY")])
+        json.dumps(
+            [
+                money.to_number(1200, "GHS"),
+                money.to_number(1250, "GHS"),
+                money.to_number(1200, "JPY"),
+            ]
+        )
         == "[12, 12.5, 1200]"
     )
 
 
 def test_currencies_are_those_in_use_whatever_their_case() -> None:
-    assert [currency(code) for code in ("ghs", "UGX", "Eur", "SVC", "VED")] == [
+    assert [money.currency(code) for code in ("ghs", "UGX", "Eur", "SVC", "VED")] == [
         "GHS",
         "UGX",
         "EUR",
@@ -77,7 +83,7 @@ def test_currencies_are_those_in_use_whatever_their_case() -> None:
     # GHC: the cedi until 2007, BGN: the lev until 2025
     for code in ("GHC", "BGN", "DEM", "XXX", "G", "", "G\0S"):
         with pytest.raises(InvalidRequest, match="must be a currency of ISO 4217"):
-            currency(code)
+            money.currency(code)
 
 
 def test_most_currencies_have_two_decimals_and_none_more_than_four() -> None:

@@ -4,7 +4,7 @@
 
 from typing import Final
 
-from heliograph.accounts import NAME_MAX
+from heliograph.accounts import account_fields
 from heliograph.accounts.tables import EXTERNAL_REF_MAX, LABEL_MAX
 from heliograph.api.openapi.parts import (
     COUNTRY_PATTERN,
@@ -34,7 +34,7 @@ from heliograph.api.openapi.parts import (
     with_warnings,
 )
 from heliograph.base.short_texts import EMAIL_MAX
-from heliograph.wallet import CREDITS_MAX, REFERENCE_MAX
+from heliograph.wallet import CREDITS_MAX, ledger
 
 TAG: Final = "Connect"
 
@@ -73,7 +73,7 @@ SCHEMAS: Final[dict[str, Json]] = {
         full_name=text(
             "The customer's name, in one line. It must not begin with `acc_` or `cus_`.",
             minLength=1,
-            maxLength=NAME_MAX,
+            maxLength=account_fields.NAME_MAX,
         ),
         phone=text(
             "The customer's phone number, in international digits or as dialled in its country.",
@@ -156,7 +156,7 @@ SCHEMAS: Final[dict[str, Json]] = {
             "Your reference, in one line. The transaction shows it.",
             nullable=True,
             minLength=1,
-            maxLength=REFERENCE_MAX,
+            maxLength=ledger.REFERENCE_MAX,
         ),
     ),
 }

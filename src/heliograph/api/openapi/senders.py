@@ -26,7 +26,7 @@ from heliograph.api.openapi.parts import (
     text,
     with_warnings,
 )
-from heliograph.senders import PURPOSE_MAX, STATUSES
+from heliograph.senders import PURPOSE_MAX, states
 
 TAG: Final = "Sender IDs"
 
@@ -53,7 +53,7 @@ SCHEMAS: Final[dict[str, Json]] = {
         ),
         purpose=text("What it is for. It informs the operator.", nullable=True),
         customer_id=identity("cus", "The Connect customer it belongs to, if any.", nullable=True),
-        status=one_of(STATUSES, "Only an `approved` sender ID can be used."),
+        status=one_of(states.STATUSES, "Only an `approved` sender ID can be used."),
         rejection_reason=text("Why it was rejected or suspended.", nullable=True),
         default=flag("True for the account's default sender."),
         sandbox=flag("True if it was registered with a sandbox key."),

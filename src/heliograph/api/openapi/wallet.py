@@ -24,7 +24,7 @@ from heliograph.api.openapi.parts import (
     ref,
     text,
 )
-from heliograph.wallet import TRANSACTIONS_LIMIT_MAX
+from heliograph.wallet import account_ledger
 from heliograph.wallet.tables import ENTRY_TYPES
 
 TAG: Final = "Wallet"
@@ -110,7 +110,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
             "next_cursor": None,
         },
         parameters=(
-            limit(TRANSACTIONS_LIMIT_MAX),
+            limit(account_ledger.TRANSACTIONS_LIMIT_MAX),
             CURSOR,
             SINCE,
             UNTIL,

@@ -43,10 +43,11 @@ def _require_unique(
     a name that is unique.
     """
     from heliograph import accounts
+    from heliograph.accounts import account_fields
 
     namesakes = [
         account
-        for account in accounts.named(tx, accounts.account_name("name", name))
+        for account in accounts.named(tx, account_fields.read_name("name", name))
         if account.id != besides
     ]
     if namesakes and not same_name:
@@ -118,14 +119,16 @@ def create(
 ) -> None:
     """Create an account with its wallet."""
     from heliograph import accounts, wallet
+    from heliograph.accounts import account_fields
     from heliograph.base import clock
+    from heliograph.wallet import ledger, money
 
     # before a database is made
     name, country = (
-        accounts.account_name("name", name),
-        accounts.known_country("country_code", country),
+        account_fields.read_name("name", name),
+        account_fields.known_country("country_code", country),
     )
-    currency = wallet.currency(currency)
+    currency = money.currency(currency)
     now_ms = clock.now_ms()
     with run.write() as tx:
         _require_unique(tx, name, same_name=same_name)
@@ -134,9 +137,9 @@ def create(
         )
         wallet.open_wallet(tx, account.id, currency)
         if opening_credits:
-            wallet.grant(tx, account.id, opening_credits, "Opening credits", now_ms=now_ms)
+            ledger.grant(tx, account.id, opening_credits, "Opening credits", now_ms=now_ms)
         if opening_balance:
-            wallet.topup(tx, account.id, opening_balance, "Opening balance", now_ms=now_ms)
+            ledger.topup(tx, account.id, opening_balance, "Opening balance", now_ms=now_ms)
         record = full_record(tx, account)
     show(run, record)
 
@@ -262,6 +265,7 @@ def rename(run: CommandRun, acc: str, name: str, same_name: bool) -> None:
 def set_(run: CommandRun, acc: str, **options: Any) -> None:
     """Set what an account may do, and when it is warned."""
     from heliograph import accounts, keys, wallet
+    from heliograph.wallet import money
 
     changes = given_options(**options)
     if not changes:
@@ -285,7 +289,7 @@ def set_(run: CommandRun, acc: str, **options: Any) -> None:
             known = wallet.wallet_of(tx, account.id)
             amount = of_wallet.get("low_balance_amount", known.low_balance_amount_minor)
             if isinstance(amount, Decimal):
-                amount = wallet.to_minor(amount, known.currency, field="low_balance_amount")
+                amount = money.to_minor(amount, known.currency, field="low_balance_amount")
             wallet.set_low_balance(
                 tx,
                 account.id,
@@ -314,11 +318,12 @@ def notices(run: CommandRun, acc: str, limit: int) -> None:
     disabled.
     """
     from heliograph import accounts
+    from heliograph.accounts.notices import of_account
     from heliograph.base.clock import rfc3339
 
     with run.read() as tx:
         account = accounts.find(tx, acc)
-        found = accounts.notices_of(tx, account.id, limit)
+        found = of_account(tx, account.id, limit)
     records = [
         {
             "account_id": accounts.text_id(account),

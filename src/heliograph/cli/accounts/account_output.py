@@ -13,7 +13,7 @@ def listed_record(account: "Account", wallet: "Wallet") -> dict[str, Any]:
     """Returns what a list of accounts shows of one."""
     from heliograph.accounts import text_id, text_of_id
     from heliograph.base.clock import rfc3339, rfc3339_or_none
-    from heliograph.wallet import to_number
+    from heliograph.wallet import money
 
     low_minor = wallet.low_balance_amount_minor
     return {
@@ -23,13 +23,15 @@ def listed_record(account: "Account", wallet: "Wallet") -> dict[str, Any]:
         "country_code": account.country_code,
         "status": account.shown_status,
         "wallet": {
-            "balance": to_number(wallet.shown.balance_minor, wallet.currency),
+            "balance": money.to_number(wallet.shown.balance_minor, wallet.currency),
             "currency": wallet.currency,
         },
         "sms_credits": wallet.shown.sms_credits,
         "sandbox": account.sandbox,
         "low_balance_credits": wallet.low_balance_credits,
-        "low_balance_amount": None if low_minor is None else to_number(low_minor, wallet.currency),
+        "low_balance_amount": None
+        if low_minor is None
+        else money.to_number(low_minor, wallet.currency),
         "max_tier": account.max_tier,
         "countries": account.countries,
         "daily_credits": account.daily_credits,
@@ -43,11 +45,11 @@ def listed_record(account: "Account", wallet: "Wallet") -> dict[str, Any]:
 
 def full_record(tx: "Connection", account: "Account") -> dict[str, Any]:
     """Returns what is shown of one account: also who changed its status last, when and why."""
-    from heliograph.accounts import last_status
+    from heliograph.accounts import status_history
     from heliograph.base.clock import rfc3339
     from heliograph.wallet import wallet_of
 
-    last = last_status(tx, account.id)
+    last = status_history.last(tx, account.id)
     why = {
         "status_reason": last and last.reason,
         "status_by": last and last.by,

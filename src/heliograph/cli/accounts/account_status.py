@@ -13,14 +13,15 @@ from heliograph.cli.values import by_option, entry_reason_option
 
 def _change_status(run: CommandRun, acc: str, status: str, reason: str | None, by: str) -> None:
     from heliograph import accounts
+    from heliograph.accounts import status_history
     from heliograph.base import clock
 
     with run.write() as tx:
         account = accounts.find(tx, acc)
         change = accounts.suspend if status == "suspended" else accounts.resume
         account = change(tx, account.id)
-        accounts.record_status(
-            tx, account.id, accounts.StatusChange(status, reason, by, clock.now_ms())
+        status_history.record(
+            tx, account.id, status_history.StatusChange(status, reason, by, clock.now_ms())
         )
         record = full_record(tx, account)
     show(run, record)
@@ -91,14 +92,14 @@ def pay_out(run: CommandRun, acc: str, reason: str) -> None:
     off as paid: you pay it yourself. Money in another currency than the partner's cannot go to the
     partner, and is written off too.
     """
-    from heliograph import accounts, wallet
-    from heliograph.wallet import pay_out
+    from heliograph import accounts
+    from heliograph.wallet import ledger, pay_out
 
     with run.write() as tx:
         entries = pay_out.pay_out(tx, accounts.find(tx, acc), reason)
     show_list(
         run,
-        [wallet.as_record(entry) for entry in entries],
+        [ledger.as_record(entry) for entry in entries],
         (
             "id",
             "type",

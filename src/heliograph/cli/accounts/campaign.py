@@ -96,12 +96,13 @@ def show_(run: CommandRun, campaign_id: str) -> None:
 def estimate(run: CommandRun, campaign_id: str) -> None:
     """Tell what a campaign would cost now, and whom it would not reach. Nothing is stored."""
     from heliograph import campaigns
+    from heliograph.campaigns import previews
 
     with run.read() as tx:
         campaign = campaigns.find(tx, campaign_id)
     with progress("Looking at the audience", lambda: _size(run, campaign)) as tell:
         quote = campaigns.estimate(run.database, campaign, tell)
-    print_unfilled(campaigns.unfilled_of(quote))
+    print_unfilled(previews.unfilled_of(quote))
     show(run, {"id": campaign_id, **quoted(quote)})
 
 
@@ -131,6 +132,7 @@ def test(run: CommandRun, campaign_id: str, to: str, country: str | None) -> Non
     then.
     """
     from heliograph import accounts, campaigns, contacts
+    from heliograph.campaigns import previews
     from heliograph.messages.accept import send_answer
 
     code = country_code(country)
@@ -138,7 +140,7 @@ def test(run: CommandRun, campaign_id: str, to: str, country: str | None) -> Non
     with run.read() as tx:
         campaign = campaigns.find(tx, campaign_id)
         phone = _read_phone(to, code, accounts.by_id(tx, campaign.account_id).country_code)
-        text = campaigns.sample(tx, campaign, int(phone.digits))
+        text = previews.sample(tx, campaign, int(phone.digits))
         known = contacts.by_phone(
             tx, contacts.ContactOwner(campaign.account_id, campaign.sandbox), phone.digits
         )
@@ -242,6 +244,7 @@ def launch(run: CommandRun, campaign_id: str, as_far: bool | None) -> None:
     reach for all.
     """
     from heliograph import campaigns
+    from heliograph.campaigns import previews
 
     with run.read() as tx:
         campaign = campaigns.find(tx, campaign_id)
@@ -249,7 +252,7 @@ def launch(run: CommandRun, campaign_id: str, as_far: bool | None) -> None:
         launched = campaigns.launch(
             run.database, campaign.id, as_far_as_credits_reach=as_far, tell=tell
         )
-    print_unfilled(campaigns.unfilled_of(launched.quote))
+    print_unfilled(previews.unfilled_of(launched.quote))
     show_campaign(run, launched.campaign, quote=quoted(launched.quote))
 
 

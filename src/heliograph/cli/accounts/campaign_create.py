@@ -86,6 +86,7 @@ def create(
     """Write a campaign down. Nothing is sent before it is launched."""
     from heliograph import accounts, campaigns
     from heliograph.base import clock
+    from heliograph.campaigns import previews
 
     if country is not None and numbers is None:
         raise click.UsageError("--country is for the numbers of a file: give --numbers.")
@@ -98,7 +99,7 @@ def create(
                 tx, owner.id, request, sandbox=sandbox, now_ms=clock.now_ms()
             )
         with run.read() as tx:
-            print_unfilled(campaigns.unfilled(tx, campaign))
+            print_unfilled(previews.unfilled(tx, campaign))
         return show_campaign(run, campaign)
     file = campaigns.Numbers(numbers, country_code(country), owner.country_code)
     with progress("Reading the numbers", lambda: _lines_of(numbers)) as tell:

@@ -10,7 +10,7 @@ from heliograph.cli.output import printable, show
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-    from heliograph.campaigns import Campaign, FileResult, Quote, Unfilled
+    from heliograph.campaigns import Campaign, FileResult, Quote, previews
 
 BAD_ROWS_SHOWN_MAX: Final = 20  # on a terminal; --json has a hundred
 _TIMES: Final = ("scheduled_at", "started_at", "completed_at", "created_at")
@@ -79,7 +79,7 @@ def print_bad_rows(listed: "FileResult") -> None:
         )
 
 
-def print_unfilled(unfilled: "Unfilled") -> None:
+def print_unfilled(unfilled: "previews.Unfilled") -> None:
     """Prints a warning on standard error. For an audience without people there is none."""
     for name in unfilled.names if unfilled.people else ():
         click.echo(

@@ -23,9 +23,9 @@ command = Noun("credits", help="SMS credits of an account. Each change is a ledg
 @reference_options
 def grant(run: CommandRun, account: str, amount: int, reason: str, reference: str | None) -> None:
     """Give an account SMS credits."""
-    from heliograph import wallet
+    from heliograph.wallet import ledger
 
-    post_entry(run, wallet.grant, account, amount, reason, reference)
+    post_entry(run, ledger.grant, account, amount, reason, reference)
 
 
 @command.command(
@@ -46,9 +46,9 @@ def grant(run: CommandRun, account: str, amount: int, reason: str, reference: st
 @reference_options
 def adjust(run: CommandRun, account: str, amount: int, reason: str, reference: str | None) -> None:
     """Correct an account's SMS credits, up or down."""
-    from heliograph import wallet
+    from heliograph.wallet import ledger
 
-    post_entry(run, wallet.adjust_credits, account, amount, reason, reference)
+    post_entry(run, ledger.adjust_credits, account, amount, reason, reference)
 
 
 @command.command(

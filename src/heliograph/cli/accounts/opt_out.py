@@ -180,7 +180,7 @@ def _record(found: "Suppression", sandbox: bool) -> dict[str, Any]:
 
 def _audit(tx: "Connection", owner: "OptOutOwner", action: str, now_ms: int) -> None:
     """Writes into the account's audit log, which names no phone."""
-    from heliograph import accounts
+    from heliograph.accounts import audit_log
 
-    author = accounts.Author(accounts.AuthorKind.OPERATOR, "0" * 32, accounts.OPERATOR_NAME)
-    accounts.audit(tx, owner.account_id, author, accounts.AuditEntry(action), now_ms=now_ms)
+    author = audit_log.Author(audit_log.AuthorKind.OPERATOR, "0" * 32, audit_log.OPERATOR_NAME)
+    audit_log.write(tx, owner.account_id, author, audit_log.AuditEntry(action), now_ms=now_ms)

@@ -87,20 +87,16 @@ def set_(run: CommandRun, acc: str, quotas: tuple[tuple[str, int | str | None], 
     Connect customers together.
     """
     from heliograph import accounts
-    from heliograph.accounts.quotas import reset_quotas, set_quotas
+    from heliograph.accounts.quotas import StoredKind, reset_quotas, set_quotas
 
     with run.write() as tx:
         account = accounts.find(tx, acc)
-        own = {
-            accounts.StoredKind(kind): octets
-            for kind, octets in quotas
-            if not isinstance(octets, str)
-        }
+        own = {StoredKind(kind): octets for kind, octets in quotas if not isinstance(octets, str)}
         set_quotas(tx, account.id, own)
         reset_quotas(
             tx,
             account.id,
-            [accounts.StoredKind(kind) for kind, octets in quotas if isinstance(octets, str)],
+            [StoredKind(kind) for kind, octets in quotas if isinstance(octets, str)],
         )
         records = _records(tx, account)
     show_list(run, records, ("kind", "octets_a_day", "used_today", "used_today_sandbox", "default"))
@@ -108,7 +104,7 @@ def set_(run: CommandRun, acc: str, quotas: tuple[tuple[str, int | str | None], 
 
 def _records(tx: "Connection", account: "Account") -> list[dict[str, Any]]:
     from heliograph import accounts, wallet
-    from heliograph.accounts.quotas import counted_with, quotas_of, used_today
+    from heliograph.accounts.quotas import StoredKind, counted_with, quotas_of, used_today
     from heliograph.base import clock
 
     now_ms = clock.now_ms()
@@ -116,12 +112,9 @@ def _records(tx: "Connection", account: "Account") -> list[dict[str, Any]]:
     used = used_today(tx, counted.id, now_ms)
     keys = wallet.keys_counted(tx, account.id)
     used |= {
-        (accounts.StoredKind.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox)
-        for sandbox in (False, True)
+        (StoredKind.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox) for sandbox in (False, True)
     }
-    own = next(
-        usage for usage in quotas_of(tx, account.id) if usage.kind is accounts.StoredKind.KEYS
-    )
+    own = next(usage for usage in quotas_of(tx, account.id) if usage.kind is StoredKind.KEYS)
     return [
         {
             "account_id": accounts.text_id(account if usage is own else counted),

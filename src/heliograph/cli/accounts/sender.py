@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
-    from heliograph.senders import Reserved, Sender
+    from heliograph.senders import Sender, reserved_names
 
 command = Noun(
     "sender", help="Sender IDs: what texts may come from. Accounts register them, you approve them."
@@ -57,10 +57,12 @@ def _looks_like(tx: "Connection", found: "list[Sender]") -> dict[str, list[str]]
 
 def _reserved(run: CommandRun, tx: "Connection", sender: "Sender") -> str | None:
     """Returns why accounts may not register it now; in sandbox they may register all."""
-    from heliograph import senders
+    from heliograph.senders import reserved_names
 
     return (
-        None if sender.sandbox else senders.why_reserved(tx, sender.sender, run.settings.otp_sender)
+        None
+        if sender.sandbox
+        else reserved_names.reason_for(tx, sender.sender, run.settings.otp_sender)
     )
 
 
@@ -143,10 +145,11 @@ def documents(run: CommandRun, sender_id: str, save: str | None) -> None:
     from heliograph import senders
     from heliograph.base.clock import rfc3339
     from heliograph.cli.output_files import save_octets
+    from heliograph.senders.documents import content_of, of_sender
 
     records = []
     with run.read() as tx:
-        for each in senders.documents_of(tx, senders.find(tx, sender_id)):
+        for each in of_sender(tx, senders.find(tx, sender_id)):
             record = {
                 "id": each.text_id,
                 "name": each.name,
@@ -155,7 +158,7 @@ def documents(run: CommandRun, sender_id: str, save: str | None) -> None:
                 "attached_at": rfc3339(each.attached_at_ms),
             }
             if save is not None:
-                content = senders.content_of(tx, each)
+                content = content_of(tx, each)
                 record["saved"] = save_octets(save, each.file_name, content)
             records.append(record)
     columns = ("id", "name", "media_type", "octets", "attached_at")
@@ -175,11 +178,12 @@ def approve(run: CommandRun, sender_id: str, by: str) -> None:
     """
     from heliograph import senders
     from heliograph.base import clock
+    from heliograph.senders.documents import of_sender
 
     with run.write() as tx:
         sender = senders.approve(tx, senders.find(tx, sender_id).id, by=by, now_ms=clock.now_ms())
         _warn(run, tx, sender)
-        record = _record(tx, sender) | {"documents": len(senders.documents_of(tx, sender))}
+        record = _record(tx, sender) | {"documents": len(of_sender(tx, sender))}
     show(run, record)
 
 
@@ -300,11 +304,11 @@ def reserve(run: CommandRun, sender: str, reason: str) -> None:
     """Keep a name, and all that look like it, from being registered by accounts. An account that
     has it keeps it, and you can register it for any account.
     """
-    from heliograph import senders
     from heliograph.base import clock
+    from heliograph.senders import reserved_names
 
     with run.write() as tx:
-        record = senders.reserve(tx, sender, reason, now_ms=clock.now_ms())
+        record = reserved_names.add(tx, sender, reason, now_ms=clock.now_ms())
     show(run, _reserved_record(record))
 
 
@@ -312,10 +316,10 @@ def reserve(run: CommandRun, sender: str, reason: str) -> None:
 @click.argument("sender")
 def release(run: CommandRun, sender: str) -> None:
     """Let accounts register a reserved name again."""
-    from heliograph import senders
+    from heliograph.senders import reserved_names
 
     with run.write() as tx:
-        record = senders.release(tx, sender)
+        record = reserved_names.release(tx, sender)
     show(run, _reserved_record(record))
 
 
@@ -324,14 +328,14 @@ def reserved(run: CommandRun) -> None:
     """List the names that you have reserved. SANDBOX, HELIOGRAPH_OTP_SENDER and emergency numbers
     always are.
     """
-    from heliograph import senders
+    from heliograph.senders import reserved_names
 
     with run.read() as tx:
-        records = [_reserved_record(record) for record in senders.reserved(tx)]
+        records = [_reserved_record(record) for record in reserved_names.of_operator(tx)]
     show_list(run, records, ("sender", "reason", "created_at"))
 
 
-def _reserved_record(record: "Reserved") -> dict[str, Any]:
+def _reserved_record(record: "reserved_names.Reserved") -> dict[str, Any]:
     from heliograph.base.clock import rfc3339
 
     return {

@@ -38,6 +38,7 @@ def _require_either(account: str | None, operator: object) -> None:
 def _record(tx: "Connection", user: "User") -> dict[str, Any]:
     from heliograph import accounts, users
     from heliograph.base.clock import rfc3339, rfc3339_or_none
+    from heliograph.users import operators
 
     return {
         "id": users.text_id(user),
@@ -46,7 +47,7 @@ def _record(tx: "Connection", user: "User") -> dict[str, Any]:
             f"{member.role.value} of {accounts.by_id(tx, member.account_id).name}"
             for member in users.memberships(tx, user.id)
         ],
-        "operator": users.operator_role(tx, user.id),
+        "operator": operators.role_of(tx, user.id),
         "signed_in_at": rfc3339_or_none(user.signed_in_at_ms),
         "created_at": rfc3339(user.created_at_ms),
     }
@@ -88,6 +89,7 @@ def add(
     sets up after the first sign-in."""
     from heliograph import accounts, users
     from heliograph.base import clock
+    from heliograph.users import operators, sign_ins
 
     _require_either(account, operator)
     if (role is None) == (account is not None):
@@ -99,8 +101,8 @@ def add(
         if account_id is not None and role is not None:
             users.set_role(tx, user.id, account_id, users.Role(role), now_ms=now_ms)
         elif operator is not None:
-            users.set_operator(tx, user.id, users.OperatorRole(operator), now_ms=now_ms)
-        secret = users.make_link(tx, user.id, now_ms=now_ms)
+            operators.set_role(tx, user.id, users.OperatorRole(operator), now_ms=now_ms)
+        secret = sign_ins.make_link(tx, user.id, now_ms=now_ms)
         record = _record(tx, user)
     show(run, {"id": record.pop("id"), "link": _link(run, secret), **record})
 
@@ -114,10 +116,11 @@ def link(run: CommandRun, user: str) -> None:
     """Show a new link that signs a user in. It is valid once, for a day."""
     from heliograph import users
     from heliograph.base import clock
+    from heliograph.users import sign_ins
 
     with run.write() as tx:
         found = users.find(tx, user)
-        secret = users.make_link(tx, found.id, now_ms=clock.now_ms())
+        secret = sign_ins.make_link(tx, found.id, now_ms=clock.now_ms())
         record = _record(tx, found)
     show(run, {"id": record.pop("id"), "link": _link(run, secret), **record})
 
@@ -154,11 +157,11 @@ def two_step_off(run: CommandRun, user: str, without_passkeys: bool) -> None:
     It is for somebody who has lost the phone and the recovery codes, and with --passkeys, for an
     operator who has lost the device of a passkey. Make sure who asks for it."""
     from heliograph import users
-    from heliograph.users import passkeys
+    from heliograph.users import passkeys, two_step
 
     with run.write() as tx:
         found = users.find(tx, user)
-        users.two_step.turn_off(tx, found.id)
+        two_step.turn_off(tx, found.id)
         if without_passkeys:
             passkeys.remove_all(tx, found.id)
         record = _record(tx, found)
@@ -179,6 +182,7 @@ def remove(run: CommandRun, user: str, account: str | None, operator: bool) -> N
     """Take a user's role in an account, or in the operator's console, away. What the user has open
     in a browser ends at once."""
     from heliograph import accounts, users
+    from heliograph.users import operators
 
     _require_either(account, operator or None)
     with run.write() as tx:
@@ -186,7 +190,7 @@ def remove(run: CommandRun, user: str, account: str | None, operator: bool) -> N
         if account is not None:
             users.remove_member(tx, found.id, accounts.find(tx, account).id)
         else:
-            users.remove_operator(tx, found.id)
+            operators.remove(tx, found.id)
         record = _record(tx, found)
     show(run, record)
 

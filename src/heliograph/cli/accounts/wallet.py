@@ -63,9 +63,9 @@ def topup(
     run: CommandRun, account: str, amount: Decimal, reason: str, reference: str | None
 ) -> None:
     """Add money to an account's wallet."""
-    from heliograph import wallet
+    from heliograph.wallet import ledger
 
-    post_entry(run, wallet.topup, account, amount, reason, reference)
+    post_entry(run, ledger.topup, account, amount, reason, reference)
 
 
 @command.command(
@@ -85,9 +85,9 @@ def adjust(
     run: CommandRun, account: str, amount: Decimal, reason: str, reference: str | None
 ) -> None:
     """Correct the money in an account's wallet, up or down."""
-    from heliograph import wallet
+    from heliograph.wallet import ledger
 
-    post_entry(run, wallet.adjust_money, account, amount, reason, reference)
+    post_entry(run, ledger.adjust_money, account, amount, reason, reference)
 
 
 @command.command(
@@ -114,21 +114,22 @@ def transactions(
     """List an account's ledger entries, money and credits, newest first: what GET
     /wallet/transactions shows.
     """
-    from heliograph import accounts, wallet
+    from heliograph import accounts
     from heliograph.base.errors import NotFound
     from heliograph.base.forms import shown
     from heliograph.base.ids import raw_of_text
     from heliograph.base.paging import PageWanted, Span
+    from heliograph.wallet import account_ledger, ledger
 
     before_id = raw_of_text("txn", before) if before is not None else None
     if before is not None and before_id is None:
         raise NotFound(f"There is no transaction {shown(before)}.")
     with run.read() as tx:
-        found = wallet.history(
+        found = account_ledger.page(
             tx,
             accounts.find(tx, account).id,
             PageWanted(limit, before_id),
             Span(since, until),
             entry_type,
         )
-    show_list(run, [wallet.as_record(entry) for entry in found[:limit]], _COLUMNS, limit=limit)
+    show_list(run, [ledger.as_record(entry) for entry in found[:limit]], _COLUMNS, limit=limit)

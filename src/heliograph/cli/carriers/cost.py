@@ -117,10 +117,10 @@ def days(run: CommandRun, carrier: str | None) -> None:
 def _day_record(of: "CarrierDay") -> dict[str, Any]:
     from heliograph.base.clock import date_in_utc
     from heliograph.pricing import micro_text
-    from heliograph.wallet import to_number
+    from heliograph.wallet import money
 
     def amount(minor: int | None) -> Any:
-        return None if minor is None else to_number(minor, of.currency)
+        return None if minor is None else money.to_number(minor, of.currency)
 
     return {
         "day": date_in_utc(of.day_ms),

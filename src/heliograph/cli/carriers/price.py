@@ -23,11 +23,11 @@ command = Noun(
 
 
 def _record(price: "Price") -> dict[str, Any]:
-    from heliograph.wallet import to_number
+    from heliograph.wallet import money
 
     return {
         "currency": price.currency,
-        "amount": to_number(price.amount_minor, price.currency),
+        "amount": money.to_number(price.amount_minor, price.currency),
         "per": price.credits,
     }
 

@@ -12,7 +12,7 @@ from heliograph.cli.values import OrWord, WholeNumber, given_options
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-    from heliograph.carriers import Rate
+    from heliograph.carriers import current_rates
 
 command = Noun(
     "rate",
@@ -27,7 +27,7 @@ for _of_sheets in (import_, export, sheets_, withdraw):
     command.add_command(_of_sheets)
 
 
-def _record(tx: "Connection", rate: "Rate") -> dict[str, Any]:
+def _record(tx: "Connection", rate: "current_rates.Rate") -> dict[str, Any]:
     from heliograph import accounts
     from heliograph.carriers import GENERAL
 
@@ -63,7 +63,7 @@ def set_(run: CommandRun, destination: str, per_segment: object, account: str | 
     is told.
     """
     from heliograph.base import clock
-    from heliograph.carriers import set_rate
+    from heliograph.carriers import current_rates
     from heliograph.pricing import changed_with_warning, sheets
 
     with run.write() as tx:
@@ -73,7 +73,9 @@ def set_(run: CommandRun, destination: str, per_segment: object, account: str | 
             given_options(credits=per_segment)["credits"],
         )
         rate = changed_with_warning(
-            tx, lambda: set_rate(tx, destination, credits, account_id=account_id), warn_of_loss
+            tx,
+            lambda: current_rates.store(tx, destination, credits, account_id=account_id),
+            warn_of_loss,
         )
         record = _record(tx, rate)
     show(run, record)
@@ -83,10 +85,10 @@ def set_(run: CommandRun, destination: str, per_segment: object, account: str | 
 @click.option("--account", metavar="ACC", help="Only the rates of this account.")
 def list_(run: CommandRun, account: str | None) -> None:
     """List rates, the general ones first."""
-    from heliograph.carriers import load_rates
+    from heliograph.carriers import current_rates
 
     with run.read() as tx:
-        rates = load_rates(tx, _account_id(tx, account) if account is not None else None)
+        rates = current_rates.load(tx, _account_id(tx, account) if account is not None else None)
         records = [_record(tx, rate) for rate in rates]
     show_list(run, records, ("destination", "credits", "account_id"))
 
@@ -97,13 +99,13 @@ def list_(run: CommandRun, account: str | None) -> None:
 def remove(run: CommandRun, destination: str, account: str | None) -> None:
     """Remove a rate; the next more general one holds."""
     from heliograph.base import clock
-    from heliograph.carriers import remove_rate
+    from heliograph.carriers import current_rates
     from heliograph.pricing import changed_with_warning, sheets
 
     with run.write() as tx:
         sheets.apply_due(tx, now_ms=clock.now_ms())  # first: this change is the newer one
         account_id = _account_id(tx, account)
         changed_with_warning(
-            tx, lambda: remove_rate(tx, destination, account_id=account_id), warn_of_loss
+            tx, lambda: current_rates.remove(tx, destination, account_id=account_id), warn_of_loss
         )
     show(run, {"destination": destination, "account": account, "removed": True})

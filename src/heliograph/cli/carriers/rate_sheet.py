@@ -134,11 +134,11 @@ def _read(tx: "Connection", octets: bytes) -> Any:
 def export(run: CommandRun, file: str | None, account: str | None, force: bool) -> None:
     """Write rates as CSV, as `rate import` reads them. Default: to standard output."""
     from heliograph import accounts
-    from heliograph.carriers import load_rates
+    from heliograph.carriers import current_rates
     from heliograph.pricing import write_sheet
 
     with run.read() as tx:
-        rates = load_rates(tx, None if account is None else accounts.find(tx, account).id)
+        rates = current_rates.load(tx, None if account is None else accounts.find(tx, account).id)
         text = write_sheet(
             rates, lambda account_id: accounts.text_id(accounts.by_id(tx, account_id))
         )

@@ -11,7 +11,7 @@ from heliograph.cli.output import show, show_list, warn_of_loss
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from heliograph.carriers import Carrier, Route
+    from heliograph.carriers import Carrier, routing
 
 command = Noun(
     "route",
@@ -26,7 +26,7 @@ def _names(carriers: "Iterable[Carrier]") -> dict[int, str]:
     return {carrier.id: carrier.name for carrier in carriers}
 
 
-def _record(route: "Route", names: "Mapping[int, str]") -> dict[str, Any]:
+def _record(route: "routing.Route", names: "Mapping[int, str]") -> dict[str, Any]:
     return {
         "prefix": route.prefix,
         "carriers": [names[carrier_id] for carrier_id in route.carrier_ids],
@@ -49,12 +49,12 @@ def set_(run: CommandRun, prefix: str, carriers: str) -> None:
     minute or are paused. Carriers with a weight, from 1 to 100, stand first: they share what the
     prefix gets in these proportions, as far as they are up. What sells below cost then is told.
     """
-    from heliograph.carriers import all_carriers, set_route
+    from heliograph.carriers import all_carriers, routing
     from heliograph.pricing import changed_with_warning
 
     with run.write() as tx:
         route = changed_with_warning(
-            tx, lambda: set_route(tx, prefix, carriers.split(",")), warn_of_loss
+            tx, lambda: routing.set_route(tx, prefix, carriers.split(",")), warn_of_loss
         )
         record = _record(route, _names(all_carriers(tx)))
     show(run, record)
@@ -63,11 +63,11 @@ def set_(run: CommandRun, prefix: str, carriers: str) -> None:
 @command.command("list", epilog=examples("route list"))
 def list_(run: CommandRun) -> None:
     """List all routes."""
-    from heliograph.carriers import all_carriers, all_routes
+    from heliograph.carriers import all_carriers, routing
 
     with run.read() as tx:
         names = _names(all_carriers(tx))
-        records = [_record(route, names) for route in all_routes(tx)]
+        records = [_record(route, names) for route in routing.all_routes(tx)]
     show_list(run, records, ("prefix", "carriers", "weights"))
 
 
@@ -75,11 +75,11 @@ def list_(run: CommandRun) -> None:
 @click.argument("prefix", type=MaybeEmpty())
 def remove(run: CommandRun, prefix: str) -> None:
     """Remove a route; the next shorter prefix takes its numbers."""
-    from heliograph.carriers import remove_route
+    from heliograph.carriers import routing
     from heliograph.pricing import changed_with_warning
 
     with run.write() as tx:
-        changed_with_warning(tx, lambda: remove_route(tx, prefix), warn_of_loss)
+        changed_with_warning(tx, lambda: routing.remove_route(tx, prefix), warn_of_loss)
     show(run, {"prefix": prefix, "removed": True})
 
 
@@ -95,7 +95,7 @@ def which(run: CommandRun, number: str, account: str | None) -> None:
     """
     from heliograph import accounts
     from heliograph.base import clock
-    from heliograph.carriers import served_carriers
+    from heliograph.carriers import carrier_states
     from heliograph.messages.accept import route_in_words, which_way
     from heliograph.text import parse_phone
 
@@ -109,7 +109,7 @@ def which(run: CommandRun, number: str, account: str | None) -> None:
                 param_hint="NUMBER",
             )
         way = which_way(tx, phone, found and found.id, now_ms=clock.now_ms())
-        carriers = served_carriers(tx)
+        carriers = carrier_states.served_carriers(tx)
         told = route_in_words(phone, found, way, carriers)
     if not run.as_json:
         click.echo("\n".join(told))

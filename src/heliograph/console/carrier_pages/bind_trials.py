@@ -10,7 +10,8 @@ from starlette.responses import Response
 
 from heliograph import carriers
 from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.carriers import SmppSettings, trial_connection
+from heliograph.carriers import trial_connection
+from heliograph.carriers.smpp import SmppSettings
 from heliograph.carriers.smpp.trial_bind import tried_bind
 from heliograph.console.carrier_pages import carriers as carrier_pages
 from heliograph.console.carrier_pages.bind_words import TRIAL_S, BindTrial, in_words

@@ -3,7 +3,8 @@
 import re
 from typing import Final, NamedTuple
 
-from heliograph.carriers import LinkState, SmppSettings
+from heliograph.carriers import LinkState
+from heliograph.carriers.smpp import SmppSettings
 
 TRIAL_S: Final = 5.0  # who waits at a page wants to know sooner than a command
 _NUMBER: Final = re.compile(r"\[Errno -?[0-9]+\] ")  # of an error of the system

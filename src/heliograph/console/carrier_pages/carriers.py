@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from heliograph import carriers
 from heliograph.base.errors import FieldError
-from heliograph.carriers import Carrier, LinkState, Route
+from heliograph.carriers import Carrier, LinkState, routing
 from heliograph.console.carrier_pages.bind_words import BindTrial
 from heliograph.console.carrier_pages.carrier_form import read_carrier
 from heliograph.console.carrier_pages.routes import listed_route
@@ -57,7 +57,7 @@ def listed(
         carriers.all_carriers(tx),
         key=lambda carrier: (carrier.state == LinkState.BOUND.value, carrier.name),
     )
-    routes, waiting = carriers.all_routes(tx), last_waiting(tx)
+    routes, waiting = routing.all_routes(tx), last_waiting(tx)
     return page(
         "carriers.html",
         asking,
@@ -93,12 +93,12 @@ def one(
         asking,
         visit,
         status=400 if errors else 200,
-        each=_listed(carrier, waiting_for_carrier(tx, carrier.id), carriers.all_routes(tx)),
+        each=_listed(carrier, waiting_for_carrier(tx, carrier.id), routing.all_routes(tx)),
         is_smpp=is_smpp,
         settings=[(name, carriers.setting(carrier, name)) for name in SETTINGS] if is_smpp else [],
         routes=[
             listed_route(route, names)
-            for route in carriers.all_routes(tx)
+            for route in routing.all_routes(tx)
             if carrier.id in route.carrier_ids
         ],
         typed=body_of(asking),
@@ -153,7 +153,9 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     return redirect(f"{CARRIERS}/{before.name}", DoneNotice.SAVED)
 
 
-def _listed(carrier: Carrier, waiting: int | None, routes: Sequence[Route]) -> ListedCarrier:
+def _listed(
+    carrier: Carrier, waiting: int | None, routes: Sequence[routing.Route]
+) -> ListedCarrier:
     prefixes = [route.prefix for route in routes if carrier.id in route.carrier_ids]
     return ListedCarrier(carrier, waiting, prefixes)
 

@@ -11,7 +11,7 @@ from heliograph import accounts, carriers, pricing
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
-from heliograph.carriers import Route
+from heliograph.carriers import carrier_states, routing
 from heliograph.console.navigation import ROUTES
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -44,7 +44,7 @@ class ListedRoute(NamedTuple):
     carriers: list[ListedWay]
 
 
-def listed_route(route: Route, names: Mapping[int, str]) -> ListedRoute:
+def listed_route(route: routing.Route, names: Mapping[int, str]) -> ListedRoute:
     """Returns a route with the names of its carriers."""
     total = sum(route.weights)
     parts = [f"{weight} of {total}" for weight in route.weights]
@@ -68,7 +68,7 @@ def listed(
         except InvalidRequest as found:
             wrong += found.fields
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
-    routes = carriers.all_routes(tx)
+    routes = routing.all_routes(tx)
     return page(
         "routes.html",
         asking,
@@ -100,7 +100,7 @@ def _change_route(
     before = next(
         (
             ", ".join(route.written(names))
-            for route in carriers.all_routes(tx)
+            for route in routing.all_routes(tx)
             if route.prefix == prefix
         ),
         None,
@@ -108,9 +108,9 @@ def _change_route(
 
     def change() -> str | None:
         if is_removed:
-            carriers.remove_route(tx, prefix)
+            routing.remove_route(tx, prefix)
             return None
-        route = carriers.set_route(tx, prefix, body.get("carrier", "").split(","))
+        route = routing.set_route(tx, prefix, body.get("carrier", "").split(","))
         return ", ".join(route.written(names))
 
     after = pricing.changed_without_loss(tx, change, allows_loss="allow_loss" in body)
@@ -131,4 +131,4 @@ def _answer(tx: Connection, asking: PageRequest, asked: dict[str, str]) -> list[
     if phone is None:
         raise refused("to", f"must be a phone number in international digits, not {shown(to)}")
     found = which_way(tx, phone, account and account.id, now_ms=asking.now_ms)
-    return route_in_words(phone, account, found, carriers.served_carriers(tx))
+    return route_in_words(phone, account, found, carrier_states.served_carriers(tx))

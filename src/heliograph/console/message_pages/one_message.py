@@ -10,12 +10,8 @@ from starlette.responses import Response
 
 from heliograph import accounts
 from heliograph.base.errors import FieldError, Forbidden
-from heliograph.carriers import (
-    SIMULATOR_ID,
-    DescribedSubmission,
-    Outgoing,
-    described_submissions,
-)
+from heliograph.carriers import SIMULATOR_ID, Outgoing, described_submissions
+from heliograph.carriers.smpp.describe_submission import DescribedSubmission
 from heliograph.console.message_pages.carrier_choice import CarrierNames, carrier_names
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page

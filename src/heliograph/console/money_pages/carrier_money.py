@@ -6,7 +6,6 @@ from typing import Final
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import wallet
 from heliograph.base.clock import date_in_utc
 from heliograph.base.csv.cells import line_of
 from heliograph.base.forms import Query
@@ -22,6 +21,7 @@ from heliograph.monitoring import (
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download
 from heliograph.pricing import micro_text
+from heliograph.wallet import money
 
 CARRIER_DAYS_LISTED_MAX: Final = 500  # of days, carriers and currencies; the file has all
 COLUMNS: Final = (
@@ -57,7 +57,7 @@ def _lines(days: list[CarrierDay]) -> Iterator[str]:
     for each in days:
 
         def amount(minor: int | None, currency: str = each.currency) -> str:
-            return "" if minor is None else str(wallet.to_number(minor, currency))
+            return "" if minor is None else str(money.to_number(minor, currency))
 
         cells = (
             date_in_utc(each.day_ms),

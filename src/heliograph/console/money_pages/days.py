@@ -6,7 +6,7 @@ from typing import Final
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
-from heliograph import accounts, wallet
+from heliograph import accounts
 from heliograph.base.clock import date_in_utc
 from heliograph.base.csv.cells import line_of
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound, Unavailable
@@ -17,7 +17,7 @@ from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download
-from heliograph.wallet import ledger_hours, prices
+from heliograph.wallet import ledger_hours, money, prices
 from heliograph.wallet.ledger_hours import DaySums
 
 ADDED_UP_S: Final = 60  # before a file is asked for again whose entries are being added up
@@ -45,7 +45,7 @@ def every_account(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> 
         visit,
         status=400 if errors else 200,
         prices=[
-            (price, wallet.to_text(price.amount_minor, price.currency))
+            (price, money.to_text(price.amount_minor, price.currency))
             for price in prices.all_prices(tx)
         ],
         shown=figures_by_day(tx, None, asking.now_ms),
@@ -107,7 +107,7 @@ def _lines(days: list[DaySums]) -> Iterator[str]:
                 each.currency,
                 str(each.entries),
                 str(each.credits),
-                str(wallet.to_number(each.amount_minor, each.currency)),
+                str(money.to_number(each.amount_minor, each.currency)),
             ),
             ",",
         )

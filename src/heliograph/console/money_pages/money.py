@@ -21,7 +21,7 @@ from heliograph.portal.filled_form import NUMBER, body_of, choice_of
 from heliograph.portal.once import once_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, Download, redirect
-from heliograph.wallet import Entry, Posted, files
+from heliograph.wallet import Entry, account_ledger, files, ledger, money
 from heliograph.wallet.files import ledger_file
 
 ENTRIES_SHOWN: Final = 20
@@ -35,14 +35,14 @@ class WalletChange(NamedTuple):
 
     field: str
     action: str
-    make: Callable[..., Posted]
+    make: Callable[..., ledger.Posted]
 
 
 CHANGES: Final = {
-    "grant": WalletChange("credits", "credits.grant", wallet.grant),
-    "adjust credits": WalletChange("credits", "credits.adjust", wallet.adjust_credits),
-    "top up": WalletChange("amount", "wallet.topup", wallet.topup),
-    "adjust money": WalletChange("amount", "wallet.adjust", wallet.adjust_money),
+    "grant": WalletChange("credits", "credits.grant", ledger.grant),
+    "adjust credits": WalletChange("credits", "credits.adjust", ledger.adjust_credits),
+    "top up": WalletChange("amount", "wallet.topup", ledger.topup),
+    "adjust money": WalletChange("amount", "wallet.adjust", ledger.adjust_money),
 }
 
 
@@ -64,7 +64,7 @@ def one(
     except InvalidRequest as refusal:
         wrong += refusal.fields
         told = files.statement(tx, account.id, this_month(asking))
-    entries = wallet.history(tx, account.id, PageWanted(ENTRIES_SHOWN, None))
+    entries = account_ledger.page(tx, account.id, PageWanted(ENTRIES_SHOWN, None))
     return page(
         "wallet.html",
         asking,
@@ -112,7 +112,7 @@ def entries(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respon
 
     def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
         wanted = PageWanted(ledger_file.PAGE, before)
-        read = wallet.history(tx, account.id, wanted, span)
+        read = account_ledger.page(tx, account.id, wanted, span)
         in_file = read[: wanted.limit]
         return ledger_file.lines(in_file), in_file[-1].id if len(read) > wanted.limit else None
 
@@ -127,7 +127,7 @@ def _in_words(entry: Entry) -> tuple[str, str]:
         (entry.credits_after, entry.balance_after_minor),
     )
     before, after = (
-        f"{credits} SMS credits, {wallet.to_text(minor, entry.currency)}"
+        f"{credits} SMS credits, {money.to_text(minor, entry.currency)}"
         for credits, minor in figures
     )
     return before, after

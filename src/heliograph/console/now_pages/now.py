@@ -11,7 +11,8 @@ from heliograph.alerts import AlertKind
 from heliograph.base.clock import rfc3339
 from heliograph.base.csv.cells import line_of
 from heliograph.base.forms import Query
-from heliograph.carriers import Carrier, LinkState, meaning_of, setting
+from heliograph.carriers import Carrier, LinkState, setting
+from heliograph.carriers.smpp.statuses import meaning_of
 from heliograph.console.navigation import NOW
 from heliograph.console.now_pages.rate_plots import COLUMNS, PLOTTED, cells_of, plots_of
 from heliograph.console.now_pages.served_work import works_of

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from heliograph import accounts, carriers, pricing
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Query
-from heliograph.carriers import GENERAL, Rate, Rates
+from heliograph.carriers import GENERAL, current_rates
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rate_pages.rates import RatesOfOne, whose_rates
 from heliograph.console.rate_pages.weighed_rows import weighed_rows
@@ -31,12 +31,12 @@ def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         errors += wrong.fields
         whose = RatesOfOne(None)
     market = pricing.load_market(tx)
-    rates = carriers.load_rates(tx, GENERAL)
+    rates = current_rates.load(tx, GENERAL)
     if whose.account is not None:
-        rates += carriers.load_rates(tx, whose.id)
+        rates += current_rates.load(tx, whose.id)
     # what holds where nothing is set, too
-    about = [*rates, Rate(GENERAL, "default", None)]
-    weighed = sorted(market.weighed(Rates(rates), whose.id, about), key=_worst_first)
+    about = [*rates, current_rates.Rate(GENERAL, "default", None)]
+    weighed = sorted(market.weighed(current_rates.Rates(rates), whose.id, about), key=_worst_first)
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     return page(
         "margins.html",

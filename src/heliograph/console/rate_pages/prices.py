@@ -6,7 +6,7 @@ from typing import Final
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import pricing, wallet
+from heliograph import pricing
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
@@ -18,7 +18,7 @@ from heliograph.database import config
 from heliograph.portal.filled_form import NUMBER, body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
-from heliograph.wallet import prices
+from heliograph.wallet import money, prices
 from heliograph.wallet.prices import Price
 
 CHANGES: Final = ("set price", "remove price")
@@ -37,7 +37,7 @@ def listed(
         visit,
         status=400 if errors else 200,
         prices=[
-            (price, wallet.to_text(price.amount_minor, price.currency))
+            (price, money.to_text(price.amount_minor, price.currency))
             for price in prices.all_prices(tx)
         ],
         typed=body_of(asking),
@@ -50,7 +50,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
     reason = reason_of(asking)
     body = body_of(asking)
-    currency = wallet.currency(body.get("currency", ""))
+    currency = money.currency(body.get("currency", ""))
     config.bump(tx)  # first: nobody else changes it between the two
     known = [price for price in prices.all_prices(tx) if price.currency == currency]
     before = _in_words(known[0]) if known else None
@@ -84,4 +84,4 @@ def _number(field: str, body: dict[str, str]) -> str:
 
 
 def _in_words(price: Price) -> str:
-    return f"{wallet.to_text(price.amount_minor, price.currency)} for {price.credits} credits"
+    return f"{money.to_text(price.amount_minor, price.currency)} for {price.credits} credits"

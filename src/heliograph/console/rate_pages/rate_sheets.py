@@ -13,7 +13,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
-from heliograph.carriers import GENERAL, Rate
+from heliograph.carriers import GENERAL, current_rates
 from heliograph.console.handlers import in_own_transactions
 from heliograph.console.navigation import SHEETS
 from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
@@ -177,13 +177,13 @@ def _require(visit: OperatorVisit) -> None:
     visit.require_fresh()
 
 
-def _whose(tx: Connection, rate: Rate) -> str | None:
+def _whose(tx: Connection, rate: current_rates.Rate) -> str | None:
     if rate.account_id == GENERAL:
         return None
     return accounts.text_id(accounts.by_id(tx, rate.account_id))
 
 
-def _credits(rate: Rate | None) -> str:
+def _credits(rate: current_rates.Rate | None) -> str:
     if rate is None:
         return "–"
     return "refused" if rate.credits is None else str(rate.credits)

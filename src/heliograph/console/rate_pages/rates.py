@@ -6,12 +6,12 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import accounts, carriers, pricing
+from heliograph import accounts, pricing
 from heliograph.accounts import Account
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query
 from heliograph.base.short_texts import refused
-from heliograph.carriers import GENERAL, Rate
+from heliograph.carriers import GENERAL, current_rates
 from heliograph.console.navigation import RATES
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -53,7 +53,7 @@ def listed(
     except InvalidRequest as found:
         wrong += [each for each in found.fields if each not in wrong]
         whose = RatesOfOne(None)
-    rates = carriers.load_rates(tx, whose.id)
+    rates = current_rates.load(tx, whose.id)
     return page(
         "rates.html",
         asking,
@@ -81,7 +81,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     credits = None if is_removed else pricing.read_credits(body.get("credits", ""))
     done = pricing.change_rate(
         tx,
-        Rate(whose.id, destination, credits),
+        current_rates.Rate(whose.id, destination, credits),
         is_removed=is_removed,
         allows_loss="allow_loss" in body,
         now_ms=asking.now_ms,
@@ -104,7 +104,7 @@ def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     query = Query(asking.sent.query)
     account = query.text("account")
     query.finish()
-    rates = carriers.load_rates(tx, whose_rates(tx, account or "").id)
+    rates = current_rates.load(tx, whose_rates(tx, account or "").id)
     text = pricing.write_sheet(rates, lambda raw: accounts.text_id(accounts.by_id(tx, raw)))
     return Download("rates.csv", iter([text]))
 

@@ -5,7 +5,7 @@ from typing import Final
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
-from heliograph.accounts import AuditEntry
+from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.paging import page_body, read_page
 from heliograph.database.database import Database
@@ -86,5 +86,5 @@ def _owner(
 
 
 def _audit(tx: Connection, call: Call, action: str, keyword: Keyword) -> None:
-    entry = AuditEntry(action, keyword_text_id(keyword), keyword.keyword)
+    entry = audit_log.AuditEntry(action, keyword_text_id(keyword), keyword.keyword)
     audit_call(tx, call, keyword.account_id, entry)

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
-from heliograph.accounts import AuditEntry
+from heliograph.accounts import audit_log
 from heliograph.carriers import carrier_named
 from heliograph.inbound.keywords.keyword import (
     Keyword,
@@ -65,5 +65,5 @@ def give_back_keywords(tx: Connection, account_id: str, *, now_ms: int) -> None:
 
 
 def _audit(tx: Connection, action: str, keyword: Keyword, now_ms: int) -> None:
-    entry = AuditEntry(action, keyword_text_id(keyword), keyword.keyword)
-    accounts.audit(tx, keyword.account_id, OPERATOR, entry, now_ms=now_ms)
+    entry = audit_log.AuditEntry(action, keyword_text_id(keyword), keyword.keyword)
+    audit_log.write(tx, keyword.account_id, OPERATOR, entry, now_ms=now_ms)

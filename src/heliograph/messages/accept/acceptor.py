@@ -11,13 +11,13 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import keys_quotas
+from heliograph.accounts import storage_of_keys
 from heliograph.accounts.storage_of_sends import StoragePlace, StorageRoom, count_unpaid
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids, metrics
 from heliograph.base.errors import ServiceError
 from heliograph.base.own_threads import OwnThreads
-from heliograph.carriers import GENERAL, Rates, Routes, down_carriers, load_rates_of, load_routes
+from heliograph.carriers import GENERAL, current_rates, down_carriers, routing
 from heliograph.database.batching import BATCHES_AT_ONCE, Batcher
 from heliograph.database.cache import CachedKind, ConfigCache
 from heliograph.database.database import Database
@@ -312,7 +312,7 @@ def _load_facts(
         accounts.c.transactional,
     )
     account_ids = {account_id for account_id, _ in keys}
-    quotas, senders = keys_quotas(tx, account_ids), approved_senders(tx, account_ids)
+    quotas, senders = storage_of_keys.quotas_of(tx, account_ids), approved_senders(tx, account_ids)
     known = {
         row.id: AccountFacts(
             {},
@@ -342,8 +342,12 @@ def load_tariff(tx: Connection, account_id: str | None = None) -> Tariff:
     """Loads routes and rates as they are now: all rates, or those that hold for an account (raw
     id).
     """
-    rates = load_rates_of(tx, None if account_id is None else {GENERAL, account_id})
-    return Tariff(Routes(load_routes(tx)), Rates(rates), down_carriers(tx, clock.now_ms()))
+    rates = current_rates.load_of(tx, None if account_id is None else {GENERAL, account_id})
+    return Tariff(
+        routing.Routes(routing.load_routes(tx)),
+        current_rates.Rates(rates),
+        down_carriers(tx, clock.now_ms()),
+    )
 
 
 FACTS: Final = CachedKind("account", _load_facts)  # by raw id and mode

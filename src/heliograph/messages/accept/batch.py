@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from heliograph.accounts import AccountClosed, KeyCount, key_octets
+from heliograph.accounts import AccountClosed, storage_of_keys
 from heliograph.accounts.storage_of_sends import StoragePlace, StorageRoom
 from heliograph.base import ids, metrics
 from heliograph.base.errors import Conflict, ServiceError
@@ -29,7 +29,7 @@ from heliograph.messages.accept.tariff import Run, Tariff
 from heliograph.messages.accept.unpaid_storage import unpaid_octets
 from heliograph.messages.queue.rank import Ranks, rank_ahead
 from heliograph.requests import KeyPlace, StoredKey, UsedKeys
-from heliograph.wallet import SALES_ID, Alarm, Entry, Figures, Thresholds, judge_alarm, low_balance
+from heliograph.wallet import Entry, Figures, Thresholds, alarm, ledger, low_balance
 from heliograph.webhooks import Event, Listeners, emit, load_listeners
 
 
@@ -75,7 +75,7 @@ class SendBatch:
             for wallet in locked
         }
         self._key_counts = {
-            wallet.account_id: KeyCount(
+            wallet.account_id: storage_of_keys.KeyCount(
                 wallet.keys_day, wallet.keys_octets, wallet.sandbox_keys_octets
             )
             for wallet in locked
@@ -107,7 +107,7 @@ class SendBatch:
         if self._locked[request.account_id].closed:
             return AccountClosed()
         if key is not None:
-            octets = key_octets(request.path, request.idempotency_key)
+            octets = storage_of_keys.octets_of(request.path, request.idempotency_key)
             full = self._key_counts[request.key_account_id].refusal(
                 octets, keys_quota, self.now_ms, sandbox=request.sandbox
             )
@@ -177,7 +177,7 @@ class SendBatch:
             Entry(
                 ids.raw_of_number(self._first_entry + len(self._entries)),
                 account_id,
-                SALES_ID,
+                ledger.SALES_ID,
                 type="sms_charge",
                 currency=wallet.currency,
                 amount_minor=0,
@@ -223,10 +223,10 @@ class SendBatch:
             now_ms=self.now_ms,
         )
 
-    def _alarm(self, account_id: str) -> Alarm:
+    def _alarm(self, account_id: str) -> alarm.Alarm:
         """Judges the alarm of a wallet that was charged."""
         locked = self._locked[account_id]
-        return judge_alarm(
+        return alarm.judge(
             is_armed=locked.credits_alarm_armed,
             before=locked.sms_credits,
             after=self._wallets[account_id].sms_credits,

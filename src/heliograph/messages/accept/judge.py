@@ -24,7 +24,7 @@ from heliograph.messages.accept.refusals import (
 from heliograph.messages.accept.request import RECIPIENT_SHOWN_MAX, SendRequest
 from heliograph.messages.accept.tariff import Tariff
 from heliograph.text import Phone
-from heliograph.wallet import refusal_to_spend
+from heliograph.wallet import daily_cap
 
 OPTED_OUT: Final = "opted_out"  # why a recipient is rejected
 SANDBOX_SENDER: Final = "SANDBOX"
@@ -193,7 +193,9 @@ def _debit(
         return None
     if cost > wallet.sms_credits:
         return InsufficientCredits(required=cost, available=wallet.sms_credits)
-    capped = refusal_to_spend(facts.daily_credits, wallet.spent_today(now_ms), cost, now_ms)
+    capped = daily_cap.refusal_to_spend(
+        facts.daily_credits, wallet.spent_today(now_ms), cost, now_ms
+    )
     if capped is not None:
         return capped
     wallet.sms_credits -= cost

@@ -3,7 +3,7 @@
 from collections.abc import Container, Mapping, Sequence
 
 from heliograph.accounts import Account
-from heliograph.carriers import GENERAL, Carrier, LinkState, Rate, Route, Sharing
+from heliograph.carriers import GENERAL, Carrier, LinkState, Sharing, current_rates, routing
 from heliograph.messages.accept.which_way import WhichWay
 from heliograph.text import Phone
 
@@ -101,7 +101,7 @@ def _of_route(found: WhichWay, carriers: Mapping[int, Carrier]) -> list[str]:
     return told
 
 
-def _tried(route: Route, names: dict[int, str]) -> str:
+def _tried(route: routing.Route, names: dict[int, str]) -> str:
     listed = [names[carrier_id] for carrier_id in route.carrier_ids]
     if not route.weights:
         return f"it tries {', then '.join(listed)}"
@@ -121,7 +121,7 @@ def _of_sharing(sharing: Sharing, names: dict[int, str], taker: str) -> str:
     return f"{', '.join(parts)}; this number goes to {taker}."
 
 
-def _of_rate(rate: Rate | None, account: Account | None) -> str:
+def _of_rate(rate: current_rates.Rate | None, account: Account | None) -> str:
     if rate is None:
         return "No rate is set for it."
     whose = "The general rate" if rate.account_id == GENERAL else "The account's own rate"

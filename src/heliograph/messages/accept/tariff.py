@@ -5,7 +5,7 @@ configuration.
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from heliograph.carriers import SIMULATOR_ID, Rates, Routes, Sharing
+from heliograph.carriers import SIMULATOR_ID, Sharing, current_rates, routing
 from heliograph.text import Phone
 
 PLANS_MAX: Final = 100_000  # remembered of one epoch
@@ -74,8 +74,8 @@ class Tariff:
     the offers that it has made.
     """
 
-    routes: Routes
-    rates: Rates
+    routes: routing.Routes
+    rates: current_rates.Rates
     down: frozenset[int] = frozenset()  # carriers that have been down for 60 s
     digits: int = field(init=False)  # how many leading ones of a phone any route or rate looks at
     _offers: dict[tuple[str, frozenset[str] | None, bool], Offers] = field(

@@ -9,12 +9,12 @@ locked.
 from collections.abc import Mapping
 from typing import Final
 
-from heliograph.accounts import MEASURES, StoredKind, octets_of
+from heliograph.accounts import quotas
 from heliograph.accounts.storage_of_sends import StoragePlace, StorageRoom
 from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.request import SendRequest
 
-_ROW_OCTETS: Final = MEASURES[StoredKind.SENDS].row_octets
+_ROW_OCTETS: Final = quotas.MEASURES[quotas.StoredKind.SENDS].row_octets
 
 
 def unpaid_octets(request: SendRequest, send: Send) -> int:
@@ -22,8 +22,8 @@ def unpaid_octets(request: SendRequest, send: Send) -> int:
     for each send.
     """
     if not request.sandbox:
-        return 0 if send.exceptions is None else octets_of(send.exceptions)
-    return (1 + send.message_count) * _ROW_OCTETS + octets_of(
+        return 0 if send.exceptions is None else quotas.octets_of(send.exceptions)
+    return (1 + send.message_count) * _ROW_OCTETS + quotas.octets_of(
         request.text, request.reference, send.exceptions
     )
 

@@ -5,17 +5,7 @@ from typing import NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
-from heliograph.carriers import (
-    GENERAL,
-    Rate,
-    Rates,
-    Route,
-    Routes,
-    all_routes,
-    down_carriers,
-    load_rates,
-    load_routes,
-)
+from heliograph.carriers import GENERAL, current_rates, down_carriers, routing
 from heliograph.messages.accept.tariff import Offer, Tariff
 from heliograph.text import Phone
 
@@ -28,8 +18,8 @@ class WhichWay(NamedTuple):
 
     offer: Offer
     carrier_id: int
-    route: Route | None
-    rate: Rate | None
+    route: routing.Route | None
+    rate: current_rates.Rate | None
     down: frozenset[int]
 
 
@@ -37,17 +27,22 @@ def which_way(tx: Connection, phone: Phone, account_id: str | None, *, now_ms: i
     """Returns where a live text to this number would go, of an account (raw id) or of one without
     rates and countries of its own. Raises NotFound.
     """
-    rates = Rates([*load_rates(tx, GENERAL), *(load_rates(tx, account_id) if account_id else ())])
+    rates = current_rates.Rates(
+        [
+            *current_rates.load(tx, GENERAL),
+            *(current_rates.load(tx, account_id) if account_id else ()),
+        ]
+    )
     down = down_carriers(tx, now_ms)
     countries = accounts.by_id(tx, account_id).countries if account_id else None
     whose = account_id or GENERAL
-    tariff = Tariff(Routes(load_routes(tx)), rates, down)
+    tariff = Tariff(routing.Routes(routing.load_routes(tx)), rates, down)
     allowed = None if countries is None else frozenset(countries)
     offer = tariff.offers(whose, allowed, sandbox=False).offer(phone)
     return WhichWay(
         offer,
         offer.plan.carrier_of(int(phone.digits)),
-        Routes(all_routes(tx)).carriers_for(phone.digits),
+        routing.Routes(routing.all_routes(tx)).carriers_for(phone.digits),
         rates.rate_of(whose, phone.digits, phone.country_code),
         down,
     )

@@ -19,7 +19,7 @@ from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.queue.sql import QUEUE_AGAIN
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.states import FAILED
-from heliograph.wallet import INSERT_ENTRIES, SALES_ID, Entry, judge_alarm
+from heliograph.wallet import INSERT_ENTRIES, Entry, alarm, ledger
 from heliograph.wallet.store_figures import RefundedWallet, store_refunded
 from heliograph.webhooks import emit_rows, rows_of
 
@@ -147,7 +147,7 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
             Entry(
                 ids.raw_of_number(first_entry + len(entries)),
                 account_id,
-                SALES_ID,
+                ledger.SALES_ID,
                 type="sms_refund",
                 currency=wallet.currency,
                 amount_minor=0,
@@ -176,10 +176,10 @@ def _refund_in_words(messages: int) -> str:
 
 def _refunded(wallet: read_sql.LockedWallet, sms_credits: int) -> RefundedWallet:
     """Returns a locked wallet as it is after its refunds: with so many credits."""
-    alarm = judge_alarm(
+    judged = alarm.judge(
         is_armed=wallet.credits_alarm_armed,
         before=wallet.sms_credits,
         after=sms_credits,
         threshold=wallet.low_balance_credits,
     )
-    return RefundedWallet(wallet.account_id, sms_credits, alarm.is_armed)
+    return RefundedWallet(wallet.account_id, sms_credits, judged.is_armed)

@@ -6,7 +6,8 @@ from typing import Final
 from heliograph.base import ids
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.paging import CLOCK_SLACK_MS
-from heliograph.carriers import ReceiptState, user_message_reference
+from heliograph.carriers import ReceiptState
+from heliograph.carriers.smpp import user_message_reference
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BigInt, Id, Int, Row, SmallInt, Text, same

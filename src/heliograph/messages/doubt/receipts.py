@@ -15,7 +15,8 @@ from typing import Final
 
 from heliograph.base import ids
 from heliograph.base.paging import first_id_of
-from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer, user_message_reference
+from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
+from heliograph.carriers.smpp import user_message_reference
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier.inflight_sql import END_INFLIGHT, NOBODY, Try

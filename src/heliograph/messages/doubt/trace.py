@@ -13,7 +13,7 @@ from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, Span, first_id_of
-from heliograph.carriers import meaning_of
+from heliograph.carriers.smpp.statuses import meaning_of
 from heliograph.database.reads import records_of
 from heliograph.messages.read import (
     LOOKED_AT_MAX,

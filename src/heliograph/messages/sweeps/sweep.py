@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from heliograph.base import ids
-from heliograph.carriers import SIMULATOR_ID, Routes
+from heliograph.carriers import SIMULATOR_ID, routing
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BigInt, Bool, Id, Int, Row, SmallInt, Text, same
@@ -255,7 +255,7 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
 
 
 async def fail_over(
-    db: Database, routes: Routes, down: frozenset[int], queue: FairQueue, now_ms: int
+    db: Database, routes: routing.Routes, down: frozenset[int], queue: FairQueue, now_ms: int
 ) -> int:
     """Moves what waits for a carrier that has been down for 60 s to those that share its route and
     are up, run by run, or to the next one that stands by. There it takes its place as if it came
@@ -272,7 +272,12 @@ async def fail_over(
 
 
 async def _move(
-    tx: HotTx, carrier_id: int, routes: Routes, down: frozenset[int], places: Ranks, now_ms: int
+    tx: HotTx,
+    carrier_id: int,
+    routes: routing.Routes,
+    down: frozenset[int],
+    places: Ranks,
+    now_ms: int,
 ) -> int:
     moved = 0
     for waiting in await _PREFIXES.rows(tx, _OneCarrier(carrier_id)):

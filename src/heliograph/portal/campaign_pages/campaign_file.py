@@ -10,11 +10,12 @@ from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
 from heliograph import campaigns
-from heliograph.accounts import StorageQuotaReached
+from heliograph.accounts import quotas
 from heliograph.base.csv.reader import text_of
 from heliograph.base.errors import FieldError, InvalidRequest, Unavailable
 from heliograph.base.json import decode_object
 from heliograph.base.short_texts import refused
+from heliograph.campaigns import previews
 from heliograph.portal.campaign_pages.campaign_new import lines_of
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.once import forget_once, run_form_once
@@ -83,12 +84,12 @@ def store(asking: PageRequest) -> Response:
         with asking.db.read() as tx:
             again = FieldError("file", f"may be stored or not. {lost} Choose it again")
             return ask(tx, asking, visit, [again], lost.status)
-    except (InvalidRequest, StorageQuotaReached) as wrong:
+    except (InvalidRequest, quotas.StorageQuotaReached) as wrong:
         errors = wrong.fields or [FieldError("file", f"cannot be used. {wrong}")]
         with asking.db.read() as tx:
             return ask(tx, asking, visit, errors)
     with asking.db.read() as tx:
-        samples = campaigns.samples(tx, listed.campaign)
+        samples = previews.samples(tx, listed.campaign)
     return page(
         "campaign_listed.html",
         asking,
@@ -132,7 +133,7 @@ def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tu
             most=NUMBERS_MAX,
             once=lambda tx, make: _made_once(tx, asking, visit, sandbox, make),
         )
-    except (InvalidRequest, StorageQuotaReached):  # there is no draft any more
+    except (InvalidRequest, quotas.StorageQuotaReached):  # there is no draft any more
         with asking.db.write() as tx:
             forget_once(tx, asking, visit, PATH, sandbox=sandbox)
         raise

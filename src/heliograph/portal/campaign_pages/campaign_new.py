@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from heliograph import campaigns
 from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.campaigns import Campaign, SampleText
+from heliograph.campaigns import Campaign, previews
 from heliograph.portal.campaign_pages.campaigns import of_account
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.once import redirects_once
@@ -26,7 +26,7 @@ FIELDS: Final = ("name", "sender", "message", "audience", "tags")
 class TextPreview(NamedTuple):
     """Shows what the first recipients would get, or says what is `wrong` with the text."""
 
-    samples: list[SampleText]
+    samples: list[previews.SampleText]
     wrong: str | None = None
 
 
@@ -82,10 +82,10 @@ def _previewed(tx: Connection, asking: PageRequest, visit: Visit) -> TextPreview
     except InvalidRequest as refused:
         wrong = [error.message for error in refused.fields if error.field == "message"]
         return TextPreview([], wrong[0]) if wrong else None
-    wanted = campaigns.WantedAudience(
+    wanted = previews.WantedAudience(
         visit.account.id, mode == "sandbox", audience, body.get("sender") or ""
     )
-    return TextPreview(campaigns.samples_of(tx, template, wanted))
+    return TextPreview(previews.samples_of(tx, template, wanted))
 
 
 def write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:

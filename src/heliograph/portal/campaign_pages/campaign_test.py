@@ -9,6 +9,7 @@ from heliograph.base import ids
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
+from heliograph.campaigns import previews
 from heliograph.messages.accept import read_send
 from heliograph.portal import send
 from heliograph.portal.campaign_pages.campaigns import of_account, show
@@ -44,7 +45,7 @@ def _sent(asking: PageRequest, visit: Visit) -> str:
         campaign = of_account(tx, asking.path["campaign"], visit)
         if phone is None:
             raise refused("to", f"must be a phone number such as 233201234567, not {shown(typed)}")
-        text = campaigns.sample(tx, campaign, int(phone.digits))
+        text = previews.sample(tx, campaign, int(phone.digits))
     body: dict[str, Any] = {
         "sender": campaign.sender,
         "message": text,

@@ -20,7 +20,7 @@ from heliograph.base.errors import (
 from heliograph.base.forms import Query, shown
 from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
-from heliograph.campaigns import Campaign, Quote, states
+from heliograph.campaigns import Campaign, Quote, previews, states
 from heliograph.messages.groups import GroupTally, tallies_of, tally_of
 from heliograph.messages.reports import failure_reasons
 from heliograph.portal.campaign_pages.campaign_reasons import REASONS
@@ -192,7 +192,7 @@ def show(asking: PageRequest, visit: Visit, refusal: ServiceError | None = None)
         tally = tally_of(tx, campaign.group_id)
         values: dict[str, Any] = {
             "record": campaigns.as_record(campaign, tally),
-            "samples": campaigns.samples(tx, campaign) if is_open else [],
+            "samples": previews.samples(tx, campaign) if is_open else [],
             "failures": failure_reasons.failures_of(
                 tx, visit.account.id, campaign.group_id, sandbox=campaign.sandbox
             )
@@ -217,7 +217,7 @@ def show(asking: PageRequest, visit: Visit, refusal: ServiceError | None = None)
         tally=tally,
         progress=_progress(campaign, tally),
         quote=quote,
-        unfilled=campaigns.unfilled_of(quote) if quote else campaigns.Unfilled((), 0),
+        unfilled=previews.unfilled_of(quote) if quote else previews.Unfilled((), 0),
         unpriced=unpriced,
         is_open=is_open,
         is_starting=is_starting,

@@ -23,7 +23,7 @@ from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import MODES, Visit
 from heliograph.requests import Answer
 from heliograph.users import Right
-from heliograph.wallet import DailyCapReached
+from heliograph.wallet import daily_cap
 
 FIELDS: Final = ("q", "mode")
 TO_CUSTOMER: Final = "to the customer"
@@ -111,7 +111,7 @@ def move(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
                 sandbox=customer.sandbox,
                 now_ms=asking.now_ms,
             )
-        except (InsufficientCredits, DailyCapReached) as short:
+        except (InsufficientCredits, daily_cap.DailyCapReached) as short:
             raise refused("credits", f"cannot be moved: {short}") from short
         told = f"{asked.credits:+} credits"
         visit.audit(tx, asking, "customer.credits", text_id(customer), told)

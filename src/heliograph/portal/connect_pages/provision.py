@@ -18,7 +18,7 @@ from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
 from heliograph.requests import Answer
 from heliograph.users import Right
-from heliograph.wallet import DailyCapReached
+from heliograph.wallet import daily_cap
 
 FIGURES: Final = ("initial_sms_credits", "initial_wallet_balance")
 FIELDS: Final = (
@@ -79,7 +79,7 @@ def provision(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             made = connect.provision(
                 tx, visit.account.id, asked, sandbox=sandbox, now_ms=asking.now_ms
             )
-        except (InsufficientCredits, DailyCapReached) as short:
+        except (InsufficientCredits, daily_cap.DailyCapReached) as short:
             field = FIGURES[0] if asked.initial_credits else FIGURES[1]
             raise refused(field, f"cannot be given: {short}") from short
         if made.created:

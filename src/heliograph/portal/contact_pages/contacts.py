@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import contacts
-from heliograph.accounts import StorageQuotaReached
+from heliograph.accounts import quotas
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query, shown
 from heliograph.base.paging import read_page
@@ -237,7 +237,7 @@ def _quota_as_field_error() -> Iterator[None]:
     """
     try:
         yield
-    except StorageQuotaReached as error:
+    except quotas.StorageQuotaReached as error:
         raise InvalidRequest(
             str(error), fields=[FieldError("The contact", f"is not stored. {error}")]
         ) from error

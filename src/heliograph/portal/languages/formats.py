@@ -9,7 +9,7 @@ from typing import Final
 
 from heliograph.base.clock import rfc3339
 from heliograph.portal.languages.page_language import USUAL, _, language, ngettext, zone
-from heliograph.wallet import to_text
+from heliograph.wallet.money import to_text
 
 MINUTE_S: Final = 60
 HOUR_S: Final = 3_600

@@ -14,11 +14,11 @@ from heliograph.base import ids
 from heliograph.base.errors import NotFound, ServiceError
 from heliograph.base.forms import shown
 from heliograph.base.paging import PageWanted
-from heliograph.carriers import SIMULATOR, SIMULATOR_ID, HandsetText, all_routes, text_of_phone
+from heliograph.carriers import SIMULATOR, SIMULATOR_ID, HandsetText, routing, text_of_phone
 from heliograph.inbound import conversations, receive
 from heliograph.messages import read
 from heliograph.messages.accept import Replier, read_send
-from heliograph.otp import SANDBOX_CODE
+from heliograph.otp.code import SANDBOX_CODE
 from heliograph.portal import send
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.languages import marked
@@ -219,7 +219,7 @@ def _simulated(
     looked for among as many as are wanted, and only where a route leads to the simulator.
     """
     found = read.report(tx, visit.account.id, wanted, filters, sandbox=True).messages
-    if any(SIMULATOR_ID in route.carrier_ids for route in all_routes(tx)):
+    if any(SIMULATOR_ID in route.carrier_ids for route in routing.all_routes(tx)):
         live = read.report(tx, visit.account.id, wanted, filters, sandbox=False).messages
         simulated = read.handed_to(tx, SIMULATOR_ID, [message.id for message in live])
         found += [message for message in live if message.id in simulated]

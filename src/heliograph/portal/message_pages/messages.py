@@ -20,7 +20,7 @@ from heliograph.messages.events import event_ids
 from heliograph.messages.paid import paid
 from heliograph.messages.reports import report_file, report_filters
 from heliograph.messages.tables import SEND_TYPES, STATUSES
-from heliograph.otp import OTP_PREFIX
+from heliograph.otp.code import ID_PREFIX as OTP_PREFIX
 from heliograph.portal.export import pieces
 from heliograph.portal.list_page import older_query
 from heliograph.portal.message_pages.failure_advice import ADVICE

@@ -12,10 +12,10 @@ from heliograph.portal.once import redirects_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, kept_file, page, redirect
 from heliograph.portal.visit import Visit, visit_of
-from heliograph.senders import SUBMITTED
+from heliograph.senders import documents, states
 from heliograph.users import Right
 
-FORM_OCTETS_MAX: Final = senders.DOCUMENT_OCTETS_MAX + 16 * 1_024  # with what stands around it
+FORM_OCTETS_MAX: Final = documents.OCTETS_MAX + 16 * 1_024  # with what stands around it
 
 
 def listed(
@@ -23,8 +23,8 @@ def listed(
 ) -> Response:
     """Shows the documents of a sender ID. Raises NotFound."""
     sender = senders.own_sender(tx, visit.account.id, asking.path["sender"])
-    found = senders.documents_of(tx, sender)
-    may_change = visit.may(Right.SENDERS) and sender.status == SUBMITTED
+    found = documents.of_sender(tx, sender)
+    may_change = visit.may(Right.SENDERS) and sender.status == states.SUBMITTED
     return page(
         "sender_documents.html",
         asking,
@@ -34,10 +34,10 @@ def listed(
         path=f"{visit.home}/senders/{senders.text_id(sender)}/documents",
         documents=found,
         may_change=may_change,
-        kept={document.id for document in senders.decided_on(tx, sender, found)},
-        may_attach=may_change and senders.may_have_more(tx, sender),
-        most=senders.DOCUMENTS_PER_SENDER_MAX,
-        mebibytes_max=senders.DOCUMENT_OCTETS_MAX // 1_024**2,
+        kept={document.id for document in documents.decided_on(tx, sender, found)},
+        may_attach=may_change and documents.may_have_more(tx, sender),
+        most=documents.DOCUMENTS_PER_SENDER_MAX,
+        mebibytes_max=documents.OCTETS_MAX // 1_024**2,
         errors={error.field: error.message for error in errors},
     )
 
@@ -66,7 +66,7 @@ def attach(asking: PageRequest) -> Response:
 
 
 def _attach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
-    document = senders.attach(
+    document = documents.attach(
         tx,
         visit.account.id,
         asking.path["sender"],
@@ -80,7 +80,9 @@ def _attach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 def detach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Removes a document of a sender ID that waits, and shows the list."""
-    document = senders.detach(tx, visit.account.id, asking.path["sender"], asking.path["document"])
+    document = documents.detach(
+        tx, visit.account.id, asking.path["sender"], asking.path["document"]
+    )
     visit.audit(tx, asking, "sender.detach", asking.path["sender"], document.name)
     return redirect(_list_of(asking, visit), DoneNotice.REMOVED)
 
@@ -88,8 +90,8 @@ def detach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 def file(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Sends a document back. Raises NotFound."""
     sender = senders.own_sender(tx, visit.account.id, asking.path["sender"])
-    document = senders.document_of(tx, sender, asking.path["document"])
-    return kept_file(senders.content_of(tx, document), document.file_name, document.media_type)
+    document = documents.find(tx, sender, asking.path["document"])
+    return kept_file(documents.content_of(tx, document), document.file_name, document.media_type)
 
 
 def _list_of(asking: PageRequest, visit: Visit) -> str:

@@ -15,7 +15,7 @@ from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit
-from heliograph.senders import APPROVED, REJECTED, SUBMITTED, Sender
+from heliograph.senders import Sender, documents, states
 from heliograph.senders.api import read_registration
 from heliograph.users import Right
 
@@ -41,17 +41,17 @@ def listed(
         visit=visit,
         senders=[ShownSender(sender, senders.text_id(sender)) for sender in found[:SHOWN_MAX]],
         numbers=numbers[:SHOWN_MAX],
-        names={sender.sender for sender in found if sender.status == APPROVED},
-        waits=any(sender.status == SUBMITTED for sender in found),
-        is_rejected=any(sender.status == REJECTED for sender in found),
+        names={sender.sender for sender in found if sender.status == states.APPROVED},
+        waits=any(sender.status == states.SUBMITTED for sender in found),
+        is_rejected=any(sender.status == states.REJECTED for sender in found),
         is_cut=len(found) > SHOWN_MAX,
         may_register=visit.may(Right.SENDERS),
         typed={"mode": visit.mode, **dict(asking.sent.query), **asking.sent.form},
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
         modes=visit.modes,
-        most=senders.DOCUMENTS_PER_SENDER_MAX,
-        mebibytes_max=senders.DOCUMENT_OCTETS_MAX // 1_024**2,
+        most=documents.DOCUMENTS_PER_SENDER_MAX,
+        mebibytes_max=documents.OCTETS_MAX // 1_024**2,
     )
 
 
@@ -93,7 +93,7 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     for action in senders.changes(before, sender):
         visit.audit(tx, asking, action, senders.text_id(sender), sender.sender)
     for file in asking.sent.files:
-        document = senders.attach(
+        document = documents.attach(
             tx,
             visit.account.id,
             senders.text_id(sender),

@@ -8,8 +8,7 @@ from typing import Final
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import accounts
-from heliograph.accounts import AuthorKind, StoredEntry
+from heliograph.accounts import audit_log
 from heliograph.base.clock import rfc3339
 from heliograph.base.csv.cells import line_of, neutral
 from heliograph.base.forms import Query
@@ -22,9 +21,9 @@ from heliograph.portal.rendering import Download, page
 from heliograph.portal.visit import Visit
 
 BY: Final = {
-    "people": AuthorKind.USER,
-    "programs": AuthorKind.KEY,
-    "the operator": AuthorKind.OPERATOR,
+    "people": audit_log.AuthorKind.USER,
+    "programs": audit_log.AuthorKind.KEY,
+    "the operator": audit_log.AuthorKind.OPERATOR,
 }
 ENTRIES_AT_ONCE: Final = 1_000  # of a file, in one transaction
 SEPARATOR: Final = ","
@@ -130,7 +129,7 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
         wanted = PageWanted(ENTRIES_AT_ONCE + 1, before)
         kind = None if by is None else BY[by]
-        found = accounts.audited(tx, visit.account.id, wanted, kind=kind)
+        found = audit_log.page(tx, visit.account.id, wanted, kind=kind)
         in_file = found[:ENTRIES_AT_ONCE]
         lines = "".join(_line(_cells(stored)) for stored in in_file)
         return lines, in_file[-1].id if len(found) > ENTRIES_AT_ONCE else None
@@ -138,13 +137,13 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return Download("audit-log.csv", pieces(asking, _line(COLUMNS), read_lines))
 
 
-def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[StoredEntry]:
+def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[audit_log.StoredEntry]:
     """Raises InvalidRequest."""
     query = Query(asking.sent.query)
     by = query.choice("by", tuple(BY))
     wanted = read_page(query)
     query.finish()
-    found = accounts.audited(
+    found = audit_log.page(
         tx,
         visit.account.id,
         one_more(wanted),
@@ -157,7 +156,7 @@ def _line(cells: Iterable[str]) -> str:
     return line_of(map(neutral, cells), SEPARATOR)
 
 
-def _cells(stored: StoredEntry) -> tuple[str, ...]:
+def _cells(stored: audit_log.StoredEntry) -> tuple[str, ...]:
     author, entry = stored.author, stored.entry
     return (
         rfc3339(stored.at_ms),

@@ -7,7 +7,6 @@ from markupsafe import Markup
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
-from heliograph import users
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.once import random_of_user, redirects_once_by, run_user_form_once
@@ -16,6 +15,7 @@ from heliograph.portal.rendering import HEADERS, SEE_OTHER, page, redirect
 from heliograph.portal.sign_in import user_page
 from heliograph.portal.visit import OwnVisit
 from heliograph.requests import Answer
+from heliograph.users import operators, sign_ins, two_step
 
 PATH: Final = f"{user_page.PATH}/authenticator"
 CHOICES: Final = ("begin", "confirm", "new codes", "turn off")
@@ -34,10 +34,10 @@ def shown(
     visit.require_proof(tx, asking.now_ms)  # who sees the secret has the second step
     user = visit.session.user
     try:
-        secret = users.two_step.unconfirmed_secret(tx, asking.service.secret_keys, user.id)
+        secret = two_step.unconfirmed_secret(tx, asking.service.secret_keys, user.id)
     except NotFound:
         return RedirectResponse(user_page.PATH, SEE_OTHER, HEADERS)
-    address = users.two_step.address_for_app(secret, user.email)
+    address = two_step.address_for_app(secret, user.email)
     starts = range(0, len(secret), _GROUP)
     return page(
         "authenticator.html",
@@ -75,29 +75,29 @@ def _with_codes(
     def effect(tx: Connection) -> Answer:
         if is_confirmed:
             code = asking.sent.form.get("code", "").strip()
-            users.two_step.confirm(tx, keys, user.id, code, random, now_ms=asking.now_ms)
-            users.note_second_step(tx, visit.session)
+            two_step.confirm(tx, keys, user.id, code, random, now_ms=asking.now_ms)
+            operators.note_second_step(tx, visit.session)
         else:
-            users.two_step.new_recovery_codes(tx, user.id, random)
-        users.end_others(tx, visit.session)
+            two_step.new_recovery_codes(tx, user.id, random)
+        sign_ins.end_others(tx, visit.session)
         return Answer({})
 
     run_user_form_once(tx, asking, user.id, effect)
-    codes = users.two_step.written_codes(random)
-    if not users.two_step.any_counts(tx, user.id, codes):  # others have taken their place since
+    codes = two_step.written_codes(random)
+    if not two_step.any_counts(tx, user.id, codes):  # others have taken their place since
         return redirect(user_page.PATH)
     return page("recovery_codes.html", asking, visit=visit.shown, codes=codes)
 
 
 def _begin(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
     keys = asking.service.secret_keys
-    users.two_step.begin(tx, keys, visit.session.user.id, now_ms=asking.now_ms)
+    two_step.begin(tx, keys, visit.session.user.id, now_ms=asking.now_ms)
     return redirect(PATH)
 
 
 def _turn_off(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
-    users.two_step.turn_off(tx, visit.session.user.id)
-    users.end_others(tx, visit.session)
+    two_step.turn_off(tx, visit.session.user.id)
+    sign_ins.end_others(tx, visit.session)
     return redirect(user_page.PATH)
 
 

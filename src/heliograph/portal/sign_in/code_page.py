@@ -5,11 +5,10 @@ Whoever is asked for it is not signed in: only this form knows the sign-in that 
 
 from starlette.responses import RedirectResponse, Response
 
-from heliograph import users
 from heliograph.portal.page_request import PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.sign_in.finish_sign_in import finish_sign_in
-from heliograph.users import NotSignedIn, WrongCode, password_tries
+from heliograph.users import password_tries, sign_ins, two_step
 from heliograph.users.password_tries import Guesser, TooManyCodes
 
 
@@ -18,8 +17,8 @@ def ask(asking: PageRequest) -> Response:
     back = path_of_page(dict(asking.sent.query).get("back", ""))
     try:
         with asking.db.read() as tx:
-            users.user_waiting_for_code(tx, asking.waiting, now_ms=asking.now_ms)
-    except NotSignedIn:
+            sign_ins.user_waiting_for_code(tx, asking.waiting, now_ms=asking.now_ms)
+    except sign_ins.NotSignedIn:
         return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
     return form(asking, 200, back)
 
@@ -31,9 +30,9 @@ def judge(asking: PageRequest) -> Response:
     code = sent.get("code", "").strip()
     try:
         session, browser = _finish(asking, code)
-    except NotSignedIn:  # it took longer than ten minutes
+    except sign_ins.NotSignedIn:  # it took longer than ten minutes
         return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
-    except (WrongCode, TooManyCodes) as refused:
+    except (sign_ins.WrongCode, TooManyCodes) as refused:
         response = form(asking, refused.status, back, str(refused))
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
@@ -63,12 +62,12 @@ def _finish(asking: PageRequest, code: str) -> tuple[str, str]:
     """
     now_ms = asking.now_ms
     with asking.db.write() as tx:
-        user = users.user_waiting_for_code(tx, asking.waiting, now_ms=now_ms)
+        user = sign_ins.user_waiting_for_code(tx, asking.waiting, now_ms=now_ms)
         guesser = Guesser(user.email, asking.address, asking.browser)
-        if not users.two_step.is_recovery_code(code):
+        if not two_step.is_recovery_code(code):
             password_tries.count_code(tx, guesser, now_ms=now_ms)
     with asking.db.write() as tx:
-        session = users.finish(
+        session = sign_ins.finish(
             tx,
             asking.service.secret_keys,
             asking.waiting,
@@ -76,6 +75,6 @@ def _finish(asking: PageRequest, code: str) -> tuple[str, str]:
             seen_by=asking.seen_by,
             now_ms=now_ms,
         )
-        users.end(tx, asking.session)
+        sign_ins.end(tx, asking.session)
         password_tries.forget_codes(tx, guesser, now_ms=now_ms)
         return session, password_tries.know_browser(tx, user.id, asking.browser, now_ms=now_ms)

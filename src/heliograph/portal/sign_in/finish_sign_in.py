@@ -14,13 +14,13 @@ from heliograph.portal.page_request import (
     new_form_secret,
 )
 from heliograph.portal.rendering import HEADERS, SEE_OTHER
-from heliograph.users import SignIn
+from heliograph.users import sign_ins
 
 BROWSER_KEPT_S: Final = 180 * 86_400
 CODE_PATH: Final = "/portal/sign-in/code"
 
 
-def continue_sign_in(begun: SignIn, back: str, browser: str | None = None) -> Response:
+def continue_sign_in(begun: sign_ins.SignIn, back: str, browser: str | None = None) -> Response:
     """Leads who has begun a sign-in to the page `back`, or to the form for a code, which leads
     there. `browser` is the secret by which the browser is known from now on.
     """

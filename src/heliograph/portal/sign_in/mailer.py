@@ -9,7 +9,7 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from typing import Final, NamedTuple
 
-from heliograph import accounts, users
+from heliograph import accounts
 from heliograph.base import clock
 from heliograph.base.log import survive_faults
 from heliograph.base.mail.deliver_mail import Deliver, base_url_of, deliver_by, sender_of
@@ -17,7 +17,7 @@ from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.portal import languages
 from heliograph.portal.languages import _, marked
-from heliograph.users import mails
+from heliograph.users import mails, sign_ups
 from heliograph.users.mails import DueMail
 from heliograph.users.sign_ups import DueSignUp
 
@@ -97,14 +97,14 @@ class Mailer:
     def _taken_sign_up(self) -> DueSignUp | None:
         now_ms = clock.now_ms()
         with self._db.read() as tx:
-            if not users.sign_ups.any_due(tx, now_ms=now_ms):
+            if not sign_ups.any_due(tx, now_ms=now_ms):
                 return None
         with self._db.write() as tx:
-            return users.sign_ups.take_due(tx, now_ms=now_ms)
+            return sign_ups.take_due(tx, now_ms=now_ms)
 
     def _mailed(self, due: DueSignUp) -> None:
         with self._db.write() as tx:
-            users.sign_ups.mailed(tx, due)
+            sign_ups.mailed(tx, due)
 
     def _to_signed_up(self, due: DueSignUp, link: str) -> EmailMessage:
         languages.use_language(languages.known_language(due.language) or languages.USUAL)

@@ -7,7 +7,6 @@ from typing import Final
 from sqlalchemy.engine import Connection
 from starlette.responses import JSONResponse, Response
 
-from heliograph import users
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest, path_of_page
@@ -15,7 +14,7 @@ from heliograph.portal.rendering import HEADERS, DoneNotice, redirect
 from heliograph.portal.sign_in import code_page, sign_in_pages, user_page
 from heliograph.portal.sign_in.finish_sign_in import finish_sign_in
 from heliograph.portal.visit import OwnVisit
-from heliograph.users import passkeys, password_tries
+from heliograph.users import operators, passkeys, password_tries, sign_ins
 from heliograph.users.passkeys import Asker, PasskeyRefused
 
 PATH: Final = f"{user_page.PATH}/passkeys"
@@ -40,7 +39,7 @@ def sign_in(asking: PageRequest) -> Response:
     try:
         with asking.db.write() as tx:
             only = (
-                users.user_waiting_for_code(tx, asking.waiting, now_ms=asking.now_ms)
+                sign_ins.user_waiting_for_code(tx, asking.waiting, now_ms=asking.now_ms)
                 if is_second
                 else None
             )
@@ -52,7 +51,7 @@ def sign_in(asking: PageRequest) -> Response:
                 seen_by=asking.seen_by,
                 now_ms=asking.now_ms,
             )
-            users.end(tx, asking.session)
+            sign_ins.end(tx, asking.session)
             browser = password_tries.know_browser(tx, user_id, asking.browser, now_ms=asking.now_ms)
     except PasskeyRefused as refused:
         if is_second:
@@ -86,13 +85,13 @@ def change(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
         except PasskeyRefused as error:
             message = str(error)
             raise InvalidRequest(message, fields=[FieldError("answer", message)]) from error
-        users.note_second_step(tx, visit.session)
+        operators.note_second_step(tx, visit.session)
     elif wanted == "rename":
         passkeys.rename(tx, user.id, passkey_id, name)
     else:
         passkeys.remove(tx, user.id, passkey_id)
     if wanted != "rename":
-        users.end_others(tx, visit.session)
+        sign_ins.end_others(tx, visit.session)
     return redirect(PATH_SHOWN, DoneNotice.REMOVED if wanted == "remove" else DoneNotice.SAVED)
 
 

@@ -7,7 +7,7 @@ button uses the link up.
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
-from heliograph import accounts, users
+from heliograph import accounts
 from heliograph.base.errors import NotFound, Unauthorized
 from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie, set_cookie
@@ -25,7 +25,7 @@ from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.sign_in.finish_sign_in import continue_sign_in, finish_sign_in
 from heliograph.portal.visit import NotFresh, WeakSession, home_of
 from heliograph.requests import Answer
-from heliograph.users import NotSignedIn, SignIn, SignInFirst, mails, password_tries
+from heliograph.users import mails, members, password_tries, passwords, sign_ins
 from heliograph.users.password_tries import Guesser, TooManyTries
 
 
@@ -52,7 +52,7 @@ def confirm(asking: PageRequest, missing: NotFresh) -> Response:
     in this session. What was typed is there again then.
     """
     with asking.db.read() as tx:
-        user = users.session_of(tx, asking.session, now_ms=asking.now_ms).user
+        user = sign_ins.session_of(tx, asking.session, now_ms=asking.now_ms).user
     kept = sealed(asking, user.id)
     is_kept = bool(kept) or is_kept_for(asking)
     response = form(
@@ -103,7 +103,7 @@ def mail_link(asking: PageRequest) -> Response:
         run_user_form_once(tx, asking, NOBODY, effect)
     response = page("link_mailed.html", asking)
     back = path_of_page(asking.sent.form.get("back", ""))
-    set_cookie(response, BACK_COOKIE, back, kept_s=users.LINK_MS // 1_000)
+    set_cookie(response, BACK_COOKIE, back, kept_s=sign_ins.LINK_MS // 1_000)
     return response
 
 
@@ -111,9 +111,9 @@ def invited(asking: PageRequest) -> Response:
     """Shows who invites, and a button that accepts."""
     try:
         with asking.db.read() as tx:
-            invitation = users.invitation_with(tx, asking.path["link"], now_ms=asking.now_ms)
+            invitation = members.invitation_with(tx, asking.path["link"], now_ms=asking.now_ms)
             account = accounts.by_id(tx, invitation.account_id)
-    except NotSignedIn as refused:
+    except sign_ins.NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
     return page(
         "invited.html", asking, link=asking.path["link"], account=account, invitation=invitation
@@ -126,7 +126,7 @@ def accept_invitation(asking: PageRequest) -> Response:
     """
     try:
         with asking.db.write() as tx:
-            invitation, secret = users.accept(
+            invitation, secret = members.accept(
                 tx,
                 asking.path["link"],
                 by=_signed_in(tx, asking),
@@ -134,12 +134,12 @@ def accept_invitation(asking: PageRequest) -> Response:
                 now_ms=asking.now_ms,
             )
             if secret is not None:
-                users.end(tx, asking.session)
+                sign_ins.end(tx, asking.session)
             home = home_of(accounts.by_id(tx, invitation.account_id))
-    except SignInFirst as refused:
+    except members.SignInFirst as refused:
         back = path_of_page(f"/portal/invitation/{asking.path['link']}")
         return form(asking, refused.status, back=back, why=str(refused))
-    except NotSignedIn as refused:
+    except sign_ins.NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
     if secret is None:
         return RedirectResponse(home, SEE_OTHER, HEADERS)
@@ -149,8 +149,8 @@ def accept_invitation(asking: PageRequest) -> Response:
 def _signed_in(tx: Connection, asking: PageRequest) -> str | None:
     """Returns the raw id of who is signed in."""
     try:
-        return users.session_of(tx, asking.session, now_ms=asking.now_ms).user.id
-    except NotSignedIn:
+        return sign_ins.session_of(tx, asking.session, now_ms=asking.now_ms).user.id
+    except sign_ins.NotSignedIn:
         return None
 
 
@@ -165,12 +165,12 @@ def sign_in(asking: PageRequest) -> Response:
     """
     try:
         with asking.db.write() as tx:
-            begun = users.begin(
+            begun = sign_ins.begin(
                 tx, asking.path["link"], seen_by=asking.seen_by, now_ms=asking.now_ms
             )
             if not begun.waits:
-                users.end(tx, asking.session)
-    except NotSignedIn as refused:
+                sign_ins.end(tx, asking.session)
+    except sign_ins.NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
     response = continue_sign_in(begun, path_of_page(asking.back))
     drop_cookie(response, BACK_COOKIE)
@@ -180,14 +180,16 @@ def sign_in(asking: PageRequest) -> Response:
 def sign_out(asking: PageRequest) -> Response:
     """Ends the session."""
     with asking.db.write() as tx:
-        users.end(tx, asking.session)
+        sign_ins.end(tx, asking.session)
     response = RedirectResponse(HOME, SEE_OTHER, HEADERS)
     drop_cookie(response, SESSION_COOKIE)
     drop_cookie(response, KEPT_COOKIE)
     return response
 
 
-def _begin(asking: PageRequest, guesser: Guesser, password: str) -> tuple[SignIn, str | None]:
+def _begin(
+    asking: PageRequest, guesser: Guesser, password: str
+) -> tuple[sign_ins.SignIn, str | None]:
     """Returns the sign-in that is begun, and the browser's secret if that is known now. The session
     that the browser had before ends. Somebody else who knows its secret gains nothing from this
     sign-in.
@@ -197,16 +199,16 @@ def _begin(asking: PageRequest, guesser: Guesser, password: str) -> tuple[SignIn
     now_ms = asking.now_ms
     with asking.db.write() as tx:
         password_tries.count_try(tx, guesser, now_ms=now_ms)
-        stored = users.stored_password(tx, guesser.email)
-    is_right = users.is_right(password, stored)  # in no transaction: it takes a while
+        stored = passwords.find(tx, guesser.email)
+    is_right = passwords.is_right(password, stored)  # in no transaction: it takes a while
     if stored is None or not is_right:
         raise WrongPassword()
     with asking.db.write() as tx:
-        begun = users.begin_with_password(tx, stored, seen_by=asking.seen_by, now_ms=now_ms)
+        begun = sign_ins.begin_with_password(tx, stored, seen_by=asking.seen_by, now_ms=now_ms)
         password_tries.forget_tries(tx, guesser, now_ms=now_ms)
         if begun.waits:
             return begun, None
-        users.end(tx, asking.session)
+        sign_ins.end(tx, asking.session)
         return begun, password_tries.know_browser(tx, stored.user_id, asking.browser, now_ms=now_ms)
 
 

@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import accounts, users, wallet
+from heliograph.accounts import account_fields
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound, RateLimited
 from heliograph.portal import languages
 from heliograph.portal.filled_form import body_of
@@ -21,9 +22,10 @@ from heliograph.portal.sign_in.finish_sign_in import continue_sign_in
 from heliograph.portal.visit import home_of
 from heliograph.requests import Answer
 from heliograph.text import country_codes
-from heliograph.users import NotSignedIn, Role, SignIn, password_tries
+from heliograph.users import Role, password_tries, sign_ins, sign_ups
 from heliograph.users.password_tries import Guesser
 from heliograph.users.sign_ups import SignUp
+from heliograph.wallet import money
 
 PATH: Final = "/portal/sign-up"
 T = TypeVar("T")
@@ -65,7 +67,7 @@ def _mailed(tx: Connection, asking: PageRequest, wanted: SignUp) -> Answer:
     """Has the link mailed. Raises RateLimited."""
     guesser = Guesser(wanted.email, asking.address, asking.browser)
     password_tries.count_sign_up(tx, guesser, now_ms=asking.now_ms)
-    users.sign_ups.ask(tx, wanted, now_ms=asking.now_ms, language=languages.language())
+    sign_ups.ask(tx, wanted, now_ms=asking.now_ms, language=languages.language())
     return Answer({})
 
 
@@ -76,8 +78,8 @@ def confirm(asking: PageRequest) -> Response:
     _require_open(asking)
     try:
         with asking.db.read() as tx:
-            wanted = users.sign_ups.with_link(tx, asking.path["link"], now_ms=asking.now_ms)
-    except NotSignedIn as refused:
+            wanted = sign_ups.with_link(tx, asking.path["link"], now_ms=asking.now_ms)
+    except sign_ins.NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
     return page("sign_up_confirm.html", asking, link=asking.path["link"], wanted=wanted)
 
@@ -89,23 +91,23 @@ def make(asking: PageRequest) -> Response:
     _require_open(asking)
     try:
         with asking.db.write() as tx:
-            wanted = users.sign_ups.use(tx, asking.path["link"], now_ms=asking.now_ms)
+            wanted = sign_ups.use(tx, asking.path["link"], now_ms=asking.now_ms)
             begun, home = _made(tx, asking, wanted)
-    except NotSignedIn as refused:
+    except sign_ins.NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
     return continue_sign_in(begun, home)
 
 
-def _made(tx: Connection, asking: PageRequest, wanted: SignUp) -> tuple[SignIn, str]:
+def _made(tx: Connection, asking: PageRequest, wanted: SignUp) -> tuple[sign_ins.SignIn, str]:
     """Returns the owner's sign-in, and the path of the new account, which is in sandbox only."""
     now_ms = asking.now_ms
     account = accounts.create(tx, wanted.company, wanted.country_code, sandbox=True, now_ms=now_ms)
     wallet.open_wallet(tx, account.id, wanted.currency)
     user = users.add(tx, wanted.email, now_ms=now_ms)
     users.set_role(tx, user.id, account.id, Role.OWNER, now_ms=now_ms)
-    begun = users.begin_for(tx, user.id, seen_by=asking.seen_by, now_ms=now_ms)
+    begun = sign_ins.begin_for(tx, user.id, seen_by=asking.seen_by, now_ms=now_ms)
     if not begun.waits:
-        users.end(tx, asking.session)
+        sign_ins.end(tx, asking.session)
     return begun, home_of(account)
 
 
@@ -120,12 +122,12 @@ def _read(body: dict[str, str]) -> SignUp:
             wrong.extend(FieldError(field, error.message) for error in refused.fields)
             return otherwise
 
-    company = read("company", lambda text: accounts.account_name("company", text), "")
+    company = read("company", lambda text: account_fields.read_name("company", text), "")
     email = read("email", users.read_email, "")
-    country = read("country", lambda code: accounts.known_country("country", code), "")
-    own = wallet.currency_of(country)
+    country = read("country", lambda code: account_fields.known_country("country", code), "")
+    own = money.currency_of(country)
     if "currency" in body or (country and own is None):
-        own = read("currency", wallet.currency, "")
+        own = read("currency", money.currency, "")
     if wrong:
         raise InvalidRequest("The form has wrong fields.", fields=wrong)
     return SignUp(email, company, country, own or "")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import users
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.page_request import BROWSER_COOKIE, PageRequest
@@ -13,7 +12,7 @@ from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.sign_in.browser_names import browser_named
 from heliograph.portal.sign_in.finish_sign_in import BROWSER_KEPT_S
 from heliograph.portal.visit import OwnVisit, own_visit_of
-from heliograph.users import password_tries
+from heliograph.users import operators, passkeys, password_tries, passwords, sign_ins, two_step
 
 PATH = "/portal/you"
 
@@ -27,17 +26,17 @@ def shown(
         asking,
         status=400 if errors else 200,
         visit=visit.shown,
-        is_operator=users.operator_role(tx, visit.session.user.id) is not None,
+        is_operator=operators.role_of(tx, visit.session.user.id) is not None,
         sessions=[
             (session, browser_named(session.seen_by))
-            for session in users.sessions_of(tx, visit.session.user, now_ms=asking.now_ms)
+            for session in sign_ins.sessions_of(tx, visit.session.user, now_ms=asking.now_ms)
         ],
-        has_password=users.stored_password(tx, visit.session.user.email) is not None,
-        passkeys=users.passkeys.of_user(tx, visit.session.user.id),
-        text_id=users.passkeys.text_id,
+        has_password=passwords.find(tx, visit.session.user.email) is not None,
+        passkeys=passkeys.of_user(tx, visit.session.user.id),
+        text_id=passkeys.text_id,
         has_passkeys=asking.service.passkey_site is not None,
-        asks_code=users.two_step.is_on(tx, visit.session.user.id),
-        recovery_codes_left=users.two_step.recovery_codes_left(tx, visit.session.user.id),
+        asks_code=two_step.is_on(tx, visit.session.user.id),
+        recovery_codes_left=two_step.recovery_codes_left(tx, visit.session.user.id),
         errors={error.field: error.message for error in errors},
     )
 
@@ -49,15 +48,15 @@ def set_password(asking: PageRequest) -> Response:
         visit.require_fresh(asking.now_ms)
     user = visit.session.user
     try:
-        password = users.read_password(asking.sent.form.get("password", ""), user.email)
+        password = passwords.read(asking.sent.form.get("password", ""), user.email)
     except InvalidRequest as refused:
         with asking.db.read() as tx:
             return shown(tx, asking, visit, refused.fields)
-    argon2 = users.hashed(password)  # in no transaction: it takes a while
+    argon2 = passwords.hash_of(password)  # in no transaction: it takes a while
     with asking.db.write() as tx:
         own_visit_of(tx, asking)
-        users.store_password(tx, user.id, argon2, now_ms=asking.now_ms)
-        users.end_others(tx, visit.session)
+        passwords.store(tx, user.id, argon2, now_ms=asking.now_ms)
+        sign_ins.end_others(tx, visit.session)
         password_tries.forget_browsers(tx, user.id)
         browser = password_tries.know_browser(tx, user.id, asking.browser, now_ms=asking.now_ms)
     response = redirect(PATH, DoneNotice.SAVED)
@@ -69,7 +68,7 @@ def end_session(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Respons
     """Ends one session of the user, or all but the one that asks."""
     wanted = asking.sent.form.get("session", "")
     if wanted == "others":
-        users.end_others(tx, visit.session)
+        sign_ins.end_others(tx, visit.session)
     else:
-        users.end_one(tx, visit.session.user.id, wanted)
+        sign_ins.end_one(tx, visit.session.user.id, wanted)
     return redirect(PATH, DoneNotice.ENDED)

@@ -17,7 +17,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.plots import BAR, HEIGHT, axis_of, top_of, width_of
 from heliograph.portal.rendering import Download
 from heliograph.portal.visit import Visit
-from heliograph.wallet import levels, to_number, wallet_of
+from heliograph.wallet import levels, money, wallet_of
 
 DAYS: Final = 30
 COLUMNS: Final = ("day", "credits", "money", "currency")
@@ -86,7 +86,7 @@ def file(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     def lines() -> Iterator[str]:
         yield line_of(COLUMNS, DELIMITER)
         for each in days:
-            amount = to_number(each.amount_minor, code)
+            amount = money.to_number(each.amount_minor, code)
             cells = each.day.isoformat(), str(each.credits), str(amount), code
             yield line_of(cells, DELIMITER)
 

@@ -15,7 +15,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit
 from heliograph.users import Right
-from heliograph.wallet import Wallet
+from heliograph.wallet import Wallet, money, request
 
 FIELDS: Final = ("low_balance_credits", "low_balance_amount")
 
@@ -48,7 +48,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     body = body_of(asking)
     given: dict[str, str] = {name: body[name] for name in FIELDS if name in body}
     held = wallet.wallet_of(tx, visit.account.id)
-    thresholds = wallet.read_thresholds(with_numbers(given, *FIELDS), held.currency)
+    thresholds = request.read_thresholds(with_numbers(given, *FIELDS), held.currency)
     wallet.set_low_balance(tx, visit.account.id, thresholds)
     if _stored(wallet.wallet_of(tx, visit.account.id)) != _stored(held):
         told = "; ".join(f"{name}: {value}" for name, value in given.items())
@@ -63,5 +63,5 @@ def _stored(held: Wallet) -> dict[str, str]:
         "low_balance_credits": "" if credits is None else str(credits),
         "low_balance_amount": ""
         if amount_minor is None
-        else wallet.to_text(amount_minor, held.currency).split()[0],
+        else money.to_text(amount_minor, held.currency).split()[0],
     }

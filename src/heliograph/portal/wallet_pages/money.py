@@ -18,8 +18,9 @@ from heliograph.portal.span_fields import as_asked, as_typed
 from heliograph.portal.visit import Visit
 from heliograph.portal.wallet_pages.levels_plot import plot
 from heliograph.users import Right
-from heliograph.wallet import ENTRY_TYPES, REFERENCE_MAX, TRANSACTIONS_LIMIT_MAX, Entry
+from heliograph.wallet import ENTRY_TYPES, Entry, account_ledger
 from heliograph.wallet.files import ledger_file
+from heliograph.wallet.ledger import REFERENCE_MAX, as_record
 
 FIELDS: Final = ("type", "reference", "since", "until")
 
@@ -45,7 +46,7 @@ def ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         plot=plot(tx, visit, asking.now_ms),
         may_buy=visit.may(Right.MONEY) and not visit.account.sandbox,
         file_query=urlencode({name: typed[name] for name in FIELDS if typed.get(name)}),
-        entries=[(entry, wallet.as_record(entry)) for entry in found.rows],
+        entries=[(entry, as_record(entry)) for entry in found.rows],
         older=found.older,
         typed=as_typed(typed, visit),
         is_filtered=any(typed.get(name) for name in FIELDS),
@@ -63,7 +64,7 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
     def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
         wanted = PageWanted(ledger_file.PAGE, before)
-        found = wallet.history(tx, visit.account.id, wanted, *filters)
+        found = account_ledger.page(tx, visit.account.id, wanted, *filters)
         shown = found[: wanted.limit]
         return ledger_file.lines(shown), shown[-1].id if len(found) > wanted.limit else None
 
@@ -90,8 +91,8 @@ def _filters(query: Query) -> _LedgerFilters:
 def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Entry]:
     """Raises InvalidRequest."""
     query = Query(as_asked(asking.sent.query, visit))
-    wanted = read_page(query, most=TRANSACTIONS_LIMIT_MAX)
+    wanted = read_page(query, most=account_ledger.TRANSACTIONS_LIMIT_MAX)
     filters = _filters(query)
     query.finish()
-    found = wallet.history(tx, visit.account.id, wanted, *filters)
+    found = account_ledger.page(tx, visit.account.id, wanted, *filters)
     return list_page(asking, wanted, found, lambda entry: entry.id)

@@ -16,7 +16,7 @@ from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
 from heliograph.requests import Answer
 from heliograph.users import Right
-from heliograph.wallet import prices
+from heliograph.wallet import prices, request
 from heliograph.wallet.prices import CreditsOffer, Price
 
 REFERENCE_PREFIX: Final = "portal-"  # so that the ledger tells where it was bought
@@ -59,7 +59,7 @@ def buy(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """
     visit.require_fresh(asking.now_ms)
     body = with_numbers(body_of(asking), "credits", "cost_minor")
-    credits = wallet.read_purchase({"credits": body.get("credits")})
+    credits = request.read_purchase({"credits": body.get("credits")})
     quoted = body.get("cost_minor")
     if not isinstance(quoted, int):
         raise refused("credits", "have no price yet; look at it first")
@@ -88,7 +88,7 @@ def buy(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 def _quote(tx: Connection, visit: Visit, typed: Mapping[str, str]) -> CreditsOffer:
     """Raises InvalidRequest, also when the wallet holds too little."""
     given = {"credits": typed["credits"].strip()} if typed["credits"].strip() else {}
-    credits = wallet.read_purchase(with_numbers(given, "credits"))
+    credits = request.read_purchase(with_numbers(given, "credits"))
     try:
         return prices.quote(tx, visit.account.id, credits)
     except InsufficientCredits as short:

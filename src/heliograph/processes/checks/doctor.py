@@ -15,12 +15,7 @@ from heliograph.base import clock
 from heliograph.base.errors import ServiceError
 from heliograph.base.private_files import ENTRIES_MAX, open_to_others
 from heliograph.base.settings import Settings
-from heliograph.carriers import (
-    all_routes,
-    connection_settings,
-    served_carriers,
-    unbound_links,
-)
+from heliograph.carriers import carrier_states, connection_settings, routing
 from heliograph.database import migrate, restored_copy
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
@@ -212,13 +207,15 @@ def _surroundings(tx: sa.Connection, db: Database, settings: Settings) -> Iterat
 
 
 def _carriers(tx: sa.Connection, settings: Settings) -> Iterator[CheckResult]:
-    carriers = served_carriers(tx)
+    carriers = carrier_states.served_carriers(tx)
     yield from carrier_checks.binds(
         carriers,
-        unbound_links(tx),
+        carrier_states.unbound_links(tx),
         lambda carrier: connection_settings(tx, carrier, settings.secret_keys),
     )
-    yield from carrier_checks.routes({carrier.id: carrier for carrier in carriers}, all_routes(tx))
+    yield from carrier_checks.routes(
+        {carrier.id: carrier for carrier in carriers}, routing.all_routes(tx)
+    )
 
 
 def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[CheckResult]:

@@ -13,7 +13,7 @@ from heliograph.base.errors import Conflict
 from heliograph.base.paging import first_id_of
 from heliograph.base.settings import Settings
 from heliograph.base.short_texts import refused
-from heliograph.campaigns import Stopped, stop_all
+from heliograph.campaigns.restored import Stopped, stop_all
 from heliograph.database import restored_copy
 from heliograph.database.database import Database
 from heliograph.database.postgresql.advisory_lock import AdvisoryLock

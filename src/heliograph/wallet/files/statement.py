@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base.csv.cells import DELIMITER, line_of, neutral
 from heliograph.base.paging import PageWanted, Span, first_id_of
 from heliograph.base.short_texts import refused
-from heliograph.wallet.account_ledger import SEEN_FROM_THERE, history
+from heliograph.wallet.account_ledger import SEEN_FROM_THERE, page
 from heliograph.wallet.money import to_number
 from heliograph.wallet.tables import ENTRY_TYPES, ledger_entries
 from heliograph.wallet.wallet import Figures, wallet_of
@@ -146,7 +146,7 @@ def _added_up(tx: Connection, whose: sa.ColumnElement[bool], span: Span) -> list
 
 
 def _held_before(tx: Connection, account_id: str, at_ms: int | None) -> Figures:
-    last = history(tx, account_id, PageWanted(1, None), Span(None, at_ms))
+    last = page(tx, account_id, PageWanted(1, None), Span(None, at_ms))
     return next(
         (Figures(entry.balance_after_minor, entry.credits_after) for entry in last), Figures(0, 0)
     )

@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.clock import DAY_MS, date_in_utc, rfc3339
 from heliograph.base.paging import PageWanted, Span
-from heliograph.wallet.account_ledger import history
+from heliograph.wallet.account_ledger import page
 from heliograph.wallet.files.statement import MonthStatement, sums_of
 
 ENTRIES_LISTED_MAX: Final = 1_000  # some 25 pages, which are made in 0.2 s
@@ -37,7 +37,7 @@ def lines_of_statement(tx: Connection, account_id: str, of: MonthStatement) -> S
     """Returns the lines between the opening and the closing figures of a statement."""
     if sum(each.entries for each in of.sums) > ENTRIES_LISTED_MAX:
         return StatementLines(_by_day(tx, account_id, of), are_by_day=True)
-    entries = history(tx, account_id, PageWanted(ENTRIES_LISTED_MAX, None), of.span)
+    entries = page(tx, account_id, PageWanted(ENTRIES_LISTED_MAX, None), of.span)
     lines = [
         StatementLine(
             rfc3339(entry.created_at_ms)[: len("2026-11-26T09:30")].replace("T", " "),

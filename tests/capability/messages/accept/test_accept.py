@@ -9,6 +9,7 @@ import pytest
 from heliograph import accounts, carriers
 from heliograph.base import clock
 from heliograph.base.errors import Conflict, InsufficientCredits, RateLimited
+from heliograph.carriers import current_rates, routing
 from heliograph.messages.accept.acceptor import LARGE_SEND
 from heliograph.messages.accept.answer import send_answer
 from heliograph.messages.accept.batch import SendResult as Accepted
@@ -32,11 +33,11 @@ async def test_recipients_are_sorted_into_accepted_duplicate_and_rejected_each_a
 ) -> None:
     with house.db.write() as tx:
         accounts.change(tx, house.amina, countries=["GH", "NG", "KE"])
-        carriers.remove_route(tx, "")
-        carriers.set_route(tx, "233", ["carrier"])
-        carriers.set_route(tx, "254", ["simulator"])
-        carriers.set_rate(tx, "254", 3)
-        carriers.set_rate(tx, "2332099", None)
+        routing.remove_route(tx, "")
+        routing.set_route(tx, "233", ["carrier"])
+        routing.set_route(tx, "254", ["simulator"])
+        current_rates.store(tx, "254", 3)
+        current_rates.store(tx, "2332099", None)
     accepted = await house.send(
         [
             PHONE,

@@ -10,6 +10,7 @@ import pytest
 from heliograph import carriers, keys, senders
 from heliograph.base import clock
 from heliograph.base.errors import ServiceError, Unavailable
+from heliograph.carriers import current_rates, routing
 from heliograph.database import batching
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
@@ -33,7 +34,7 @@ async def test_what_the_database_refuses_fails_alone(house: House, bad: int) -> 
     # nothing that a client can send; what a fault of ours might
     requests[13].segments = requests[4].segments = bad
     with house.db.write() as tx:
-        carriers.set_rate(tx, "default", 0)  # so that it can be paid
+        current_rates.store(tx, "default", 0)  # so that it can be paid
     results = await at_once(house, *requests)
     assert [k for k, result in enumerate(results) if isinstance(result, ServiceError)] == [4, 13]
     assert [result.status for result in results if isinstance(result, ServiceError)] == [500, 500]
@@ -154,8 +155,8 @@ async def test_a_change_holds_for_the_next_batch_though_the_cache_has_not_seen_i
     house.carrier_is_removed_from_routes()
     assert reasons(await accepted_without_a_refresh(house)) == ["no_valid_recipient"]
     with house.db.write() as tx:
-        carriers.set_route(tx, "", ["simulator"])
-        carriers.set_rate(tx, "default", 7)
+        routing.set_route(tx, "", ["simulator"])
+        current_rates.store(tx, "default", 7)
     assert reasons(await accepted_without_a_refresh(house)) == ["accepted"]
     assert (house.woken[-1], house.credits()) == ({carriers.SIMULATOR_ID}, 1_000 - 1 - 1 - 7)
 
@@ -210,7 +211,7 @@ async def test_a_revoked_key_is_refused_within_a_second(database_url: str) -> No
 @awaited
 async def test_large_sends_have_a_lane_of_their_own(house: House) -> None:
     with house.db.write() as tx:
-        carriers.set_rate(tx, "default", 0)
+        current_rates.store(tx, "default", 0)
     requests = [send_request(house.amina, phones(10_000, first=10_000 * k)) for k in range(3)]
     await house.cache.refresh()
     large = [asyncio.create_task(house.acceptor.accept(request)) for request in requests]

@@ -13,7 +13,8 @@ import structlog
 
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
-from heliograph.carriers import Outcome, Outgoing, Receipt, SmppSettings, Submission
+from heliograph.carriers import Outcome, Outgoing, Receipt, Submission
+from heliograph.carriers.smpp import SmppSettings
 from heliograph.carriers.smpp.encode import Encoder
 from heliograph.database.sessions import POSTGRES_LOCK_TIMEOUT_MS
 from heliograph.messages.carrier import turn

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from heliograph.base import clock
-from heliograph.carriers import Outcome, Routes, load_routes
+from heliograph.carriers import Outcome, routing
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier import CarrierFacts
@@ -190,7 +190,7 @@ async def test_every_hot_transaction_asks_for_locks_in_one_order(watched: House)
     await link.turn.once()
     now_ms = clock.now_ms()
     with db.read() as tx:
-        routes = Routes(load_routes(tx))
+        routes = routing.Routes(routing.load_routes(tx))
     assert await fail_over(db, routes, frozenset({house.carrier_id}), house.queue, now_ms)
     assert await learn_id_format(db, CarrierFacts(house.carrier_id, "carrier"), 0, 0) == "dec"
     assert (

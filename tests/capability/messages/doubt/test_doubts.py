@@ -5,7 +5,8 @@ or as the only one that can be meant; never by guess.
 import pytest
 
 from heliograph.base import clock
-from heliograph.carriers import Outcome, ReceiptState, user_message_reference
+from heliograph.carriers import Outcome, ReceiptState
+from heliograph.carriers.smpp import user_message_reference
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.carrier.match import learn_id_format
 from heliograph.messages.doubt.decide import Decision, decide, decided_by

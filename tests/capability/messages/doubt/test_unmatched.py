@@ -9,7 +9,8 @@ import sqlalchemy as sa
 
 from heliograph.base import clock, ids
 from heliograph.base.errors import InvalidRequest, NotFound
-from heliograph.carriers import Outcome, ReceiptState, user_message_reference
+from heliograph.carriers import Outcome, ReceiptState
+from heliograph.carriers.smpp import user_message_reference
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.doubt.decide import Decision
 from heliograph.messages.doubt.match_receipt import match_to

@@ -4,9 +4,8 @@ and on slow ones.
 
 from collections import Counter
 
-from heliograph import carriers
 from heliograph.base import clock
-from heliograph.carriers import Outcome
+from heliograph.carriers import Outcome, current_rates
 from heliograph.messages.queue import count_waiting
 from tests.support.capability.sending import House, ScriptedLink
 from tests.support.factories import PHONE, awaited, open_account, open_carrier, phones
@@ -22,7 +21,7 @@ async def turns(link: ScriptedLink, count: int) -> None:
 
 def free_of_charge(house: House) -> None:
     with house.db.write() as tx:
-        carriers.set_rate(tx, "default", 0)
+        current_rates.store(tx, "default", 0)
 
 
 @awaited

@@ -10,7 +10,7 @@ import pytest
 
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
-from heliograph.carriers import Routes, load_routes
+from heliograph.carriers import routing
 from heliograph.messages.accept import Acceptor
 from heliograph.messages.queue import FairQueue, account_ends
 from heliograph.messages.queue.rank import HEADS_KEPT_S
@@ -124,7 +124,7 @@ async def test_what_fails_over_takes_turns_with_what_waits_there(
     await house.send(phones(300))
     open_route(house.db, "carrier", "second", prefix="2332")
     with house.db.read() as tx:
-        routes = Routes(load_routes(tx))
+        routes = routing.Routes(routing.load_routes(tx))
     assert (
         await fail_over(
             house.db, routes, frozenset({house.carrier_id}), house.queue, clock.now_ms()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from heliograph import campaigns, contacts, plugin, wallet, webhooks
+from heliograph import campaigns, plugin, webhooks
 from heliograph.audit.audit import audit
 from heliograph.audit.events import verify_events
 from heliograph.base import clock, ids, metrics
@@ -19,6 +19,7 @@ from heliograph.campaigns.advance import Advancer
 from heliograph.campaigns.states import WrongState
 from heliograph.campaigns.tables import campaigns as campaign_table
 from heliograph.carriers import ReceiptState
+from heliograph.contacts import stored_import
 from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.database.pruning import ROWS_AT_ONCE
 from heliograph.jobs import pruning, retention
@@ -27,6 +28,7 @@ from heliograph.messages.read import as_record, message_of
 from heliograph.messages.reports.count_rollups import mark_again
 from heliograph.messages.retention.retention import NOTHING, TEXTS, KeptFor, first_kept, kept_for
 from heliograph.messages.tables import messages, operator_decisions, sends
+from heliograph.wallet import ledger
 from heliograph.webhooks.tables import webhook_events
 from tests.support.capability.campaigns import (
     add_contacts,
@@ -147,7 +149,7 @@ async def test_batches_are_small_and_a_batch_that_is_lost_is_done_again(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with house.db.write() as tx:
-        wallet.grant(tx, house.amina, 3 * ROWS_AT_ONCE, "more", now_ms=clock.now_ms())
+        ledger.grant(tx, house.amina, 3 * ROWS_AT_ONCE, "more", now_ms=clock.now_ms())
     for first in range(0, 2 * ROWS_AT_ONCE + 300, 500):
         await house.send(phones(500, first=first))
     with house.db.write() as tx:
@@ -179,7 +181,7 @@ async def test_events_and_logs_are_kept_no_longer_than_texts(house: House) -> No
     texts_ms = 7 * DAY_MS
     kept_by = pruning.tables(texts_ms)
     assert {kept.table for kept in kept_by if kept.ms == texts_ms and not kept.is_counts} == {
-        kept.table for kept in (*webhooks.KEPT, *plugin.KEPT, *contacts.stored_import.KEPT)
+        kept.table for kept in (*webhooks.KEPT, *plugin.KEPT, *stored_import.KEPT)
     }
     endpoint(house.db, house.amina, age_ms=DAY_MS)
     await delivered(house)

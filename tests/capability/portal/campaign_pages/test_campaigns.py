@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from heliograph import accounts, campaigns, senders, wallet
+from heliograph import accounts, campaigns, senders
+from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.portal.campaign_pages import campaigns as campaign_pages
 from heliograph.users import Role
+from heliograph.wallet import ledger
 from tests.support.api.service import Loop
 from tests.support.capability.campaigning import Running
 from tests.support.capability.campaigns import (
@@ -75,7 +77,7 @@ def test_a_campaign_is_written_looked_at_and_launched(
         answer = visitor.post(f"{path_of(home, draft)}/launch")
         assert (answer.status_code, answer.headers["location"]) == (303, path_of(home, draft))
     with db.read() as tx:
-        done = [each.entry.action for each in accounts.audited(tx, amina, PageWanted(100, None))]
+        done = [each.entry.action for each in audit_log.page(tx, amina, PageWanted(100, None))]
     assert done.count("campaign.launch") == 1
     assert "It is about to start" in visitor.get(path_of(home, draft)).text
     assert campaigns.start_due(db) == [draft.id]
@@ -206,7 +208,7 @@ def test_one_that_could_not_start_says_why_and_is_written_anew(
     assert like in visitor.get(path_of(home, draft)).text
     visitor.post(f"{path_of(home, draft)}/launch")
     with db.write() as tx:
-        wallet.adjust_credits(tx, amina, -10, "spent", now_ms=clock.now_ms())
+        ledger.adjust_credits(tx, amina, -10, "spent", now_ms=clock.now_ms())
     assert campaigns.start_due(db) == []
     page = visitor.get(path_of(home, draft)).text
     assert "failed insufficient_credits The wallet holds too few credits." in words_of(page)
@@ -250,9 +252,7 @@ def test_its_figures_are_shown_while_it_is_sent_paused_and_resumed(
     assert (late.status_code, late.headers["location"]) == (303, path)
     assert '"status">That was done already</p>' in visitor.get(path).text
     with house.db.read() as tx:
-        told = [
-            each.entry.action for each in accounts.audited(tx, house.amina, PageWanted(9, None))
-        ]
+        told = [each.entry.action for each in audit_log.page(tx, house.amina, PageWanted(9, None))]
     assert told == ["campaign.resume", "campaign.pause"]
     run_loop(running.send())
     words = words_of(visitor.get(path).text)

@@ -11,7 +11,8 @@ from heliograph.base.paging import PageWanted
 from heliograph.connect import Customer
 from heliograph.contacts import ContactOwner
 from heliograph.database.database import Database
-from heliograph.users import Role
+from heliograph.users import Role, members
+from heliograph.wallet import ledger
 from tests.support.factories import grant, open_account
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
@@ -23,7 +24,7 @@ def funded(db: Database, amina: str) -> None:
     """Amina has 1,000 credits and 50.00 GHS."""
     grant(db, amina, 1_000)
     with db.write() as tx:
-        wallet.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
+        ledger.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
 
 
 def customers(db: Database, partner: str, *, sandbox: bool = False) -> list[Customer]:
@@ -244,7 +245,7 @@ def test_an_owner_acts_for_a_customer_and_goes_back(
             len(contacts.newest(tx, ContactOwner(whose, sandbox=False), None, limit=9))
             for whose in (bilal, amina)
         ] == [1, 0]
-        assert users.members_of(tx, bilal) == []
+        assert members.of_account(tx, bilal) == []
     assert "You act for <strong>Bilal Stores</strong>" in visitor.get(there).text
     assert "You act for" not in visitor.get(home).text
 

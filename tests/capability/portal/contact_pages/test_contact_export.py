@@ -17,7 +17,7 @@ from heliograph.contacts.export_file import PAGE
 from heliograph.database.database import Database
 from heliograph.portal.lanes import SIZES, Lane
 from heliograph.portal.portal import Portal
-from heliograph.users import NotSignedIn, Role
+from heliograph.users import Role, sign_ins
 from tests.support.api.service import Loop
 from tests.support.capability.commands import Run
 from tests.support.capability.contact_files import kept
@@ -164,7 +164,7 @@ def test_a_file_ends_with_the_session_that_began_it(
         with db.write() as tx:
             users.remove_member(tx, users.find(tx, EMAIL).id, amina)
         slow.goes_on.set()
-        with pytest.raises(NotSignedIn):
+        with pytest.raises(sign_ins.NotSignedIn):
             await download
         assert b"233201234567" not in slow.read
 

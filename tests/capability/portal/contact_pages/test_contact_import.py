@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from heliograph import accounts
-from heliograph.accounts import StoredKind, quotas
+from heliograph.accounts import quotas
 from heliograph.database.database import Database
 from heliograph.portal.contact_pages.contact_import import ROWS_MAX
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
@@ -144,7 +144,7 @@ def test_who_has_stored_enough_today_is_told_how_far_the_file_came(
     visitor: Visitor, db: Database, amina: str, home: str
 ) -> None:
     with db.write() as tx:
-        quotas.set_quotas(tx, amina, {StoredKind.CONTACTS: 1})
+        quotas.set_quotas(tx, amina, {quotas.StoredKind.CONTACTS: 1})
     visitor.get(f"{home}/contacts/import")
     page = upload(visitor, home, SHEET)
     assert "The import stopped" in page.text

@@ -9,11 +9,11 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph import accounts
-from heliograph.accounts import StoredKind, quotas
+from heliograph.accounts import quotas
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
-from heliograph.contacts import KEPT, ContactOwner, stored_import
-from heliograph.contacts.stored_import import FileToImport
+from heliograph.contacts import ContactOwner, stored_import
+from heliograph.contacts.stored_import import KEPT, FileToImport
 from heliograph.contacts.tables import contact_imports
 from heliograph.database.database import Database
 from heliograph.jobs.contact_imports import Imports
@@ -137,14 +137,14 @@ def test_what_a_day_or_an_operator_stops_can_go_on_later(
     visitor: Visitor, db: Database, amina: str, home: str
 ) -> None:
     with db.write() as tx:
-        quotas.set_quotas(tx, amina, {StoredKind.CONTACTS: 600})
+        quotas.set_quotas(tx, amina, {quotas.StoredKind.CONTACTS: 600})
     path = begun(visitor, home, "phone\n" + "".join(f"{each}\n" for each in PHONES))
     process = Imports(db)
     process.round()
     assert "up to line 1 of the file is stored" in said(visitor, path)
     assert those_of(db, amina) == []
     with db.write() as tx:
-        quotas.set_quotas(tx, amina, {StoredKind.CONTACTS: 10**6})
+        quotas.set_quotas(tx, amina, {quotas.StoredKind.CONTACTS: 10**6})
     assert visitor.post(path, {"do": "go_on"}).status_code == 303
     process.round()
     with db.write() as tx:

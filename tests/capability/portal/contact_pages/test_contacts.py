@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from heliograph import accounts, contacts
-from heliograph.accounts import StoredKind, quotas
+from heliograph.accounts import quotas
 from heliograph.database.database import Database
 from heliograph.users import Role
 from tests.support.factories import open_account, phones
@@ -192,7 +192,7 @@ def test_who_has_stored_enough_today_keeps_what_was_typed_and_opts_out(
 ) -> None:
     made = stored(db, amina)
     with db.write() as tx:
-        quotas.set_quotas(tx, amina, {StoredKind.CONTACTS: 1})
+        quotas.set_quotas(tx, amina, {quotas.StoredKind.CONTACTS: 1})
     path = path_of(home, made)
     for where, do in ((path, "change"), (f"{home}/contacts/new", "")):
         visitor.get(where)

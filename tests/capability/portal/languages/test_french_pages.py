@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from heliograph import accounts, keys, users, wallet
-from heliograph.accounts import AuditEntry, Author, AuthorKind
+from heliograph import keys, users, wallet
+from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.portal.portal import Portal
 from heliograph.portal.settings_pages.audit_log import ACTIONS
-from heliograph.users import Role
+from heliograph.users import Role, members
+from heliograph.wallet import ledger
 from heliograph.webhooks.tables import webhook_endpoints
 from tests.support.portal.pseudo_language import english_of, marked_french
 from tests.support.portal.rolled_up import rolled_up
@@ -48,12 +49,14 @@ def busy(db: Database, amina: str, home: str, there: There) -> None:
             credits=10,
         )
     with db.write() as tx:
-        wallet.grant(tx, amina, 20, "a gift", now_ms=now_ms)
+        ledger.grant(tx, amina, 20, "a gift", now_ms=now_ms)
         wallet.set_low_balance(tx, amina, wallet.Thresholds(100, 5_000_000))
-        users.invite(tx, amina, "bilal@example.com", Role.VIEWER, now_ms=now_ms)
-        author = Author(AuthorKind.USER, users.find(tx, EMAIL).id, EMAIL)
+        members.invite(tx, amina, "bilal@example.com", Role.VIEWER, now_ms=now_ms)
+        author = audit_log.Author(audit_log.AuthorKind.USER, users.find(tx, EMAIL).id, EMAIL)
         for action in ACTIONS:
-            accounts.audit(tx, amina, author, AuditEntry(action, None, None), now_ms=now_ms)
+            audit_log.write(
+                tx, amina, author, audit_log.AuditEntry(action, None, None), now_ms=now_ms
+            )
         tx.execute(webhook_endpoints.update().values(failing_since_ms=now_ms))
         keys.issue(
             tx,

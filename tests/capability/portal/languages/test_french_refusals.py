@@ -14,7 +14,7 @@ from heliograph.contacts.csv_file import BadContactRow, Sheet
 from heliograph.database.database import Database
 from heliograph.portal import languages
 from heliograph.portal.languages import refusals
-from heliograph.senders.reserved import refuse_reserved
+from heliograph.senders.reserved_names import refuse_reserved
 from heliograph.webhooks.http.address_guard import CLOSED, check_url
 
 

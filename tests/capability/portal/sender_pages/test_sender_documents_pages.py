@@ -4,11 +4,12 @@ import secrets
 
 import pytest
 
-from heliograph import accounts, senders
+from heliograph import senders
+from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.senders.documents import DOCUMENT_OCTETS_MAX
+from heliograph.senders import documents
 from heliograph.users import Role
 from tests.support.console.operators import PDF, attached, waiting_sender
 from tests.support.factories import open_account
@@ -36,7 +37,7 @@ def test_a_document_is_attached_saved_and_removed(
     page = visitor.get(path)
     assert "<script>" not in page.text
     with db.read() as tx:
-        (document,) = senders.documents_of(tx, senders.find(tx, sender))
+        (document,) = documents.of_sender(tx, senders.find(tx, sender))
     saved = visitor.get(f"{path}/{document.text_id}/file")
     assert saved.content == PDF
     assert saved.headers["content-type"] == "application/pdf"
@@ -49,7 +50,7 @@ def test_a_document_is_attached_saved_and_removed(
     assert visitor.post(f"{path}/{document.text_id}").status_code == 303
     assert "No document is attached." in visitor.get(path).text
     with db.read() as tx:
-        logged = accounts.audited(tx, amina, PageWanted(2, None))
+        logged = audit_log.page(tx, amina, PageWanted(2, None))
     assert [each.entry.action for each in logged] == ["sender.detach", "sender.attach"]
 
 
@@ -96,7 +97,7 @@ def test_a_sender_id_is_registered_with_its_documents_or_not_at_all(
     def kept() -> dict[str, list[str]]:
         with db.read() as tx:
             return {
-                sender.sender: [each.name for each in senders.documents_of(tx, sender)]
+                sender.sender: [each.name for each in documents.of_sender(tx, sender)]
                 for sender in senders.page(tx, limit=9, account_id=amina)
             }
 
@@ -104,7 +105,7 @@ def test_a_sender_id_is_registered_with_its_documents_or_not_at_all(
     assert register("ONE", "live", PDF, b"<script>") == 400
     assert register("ONE", "live", *[PDF] * 6) == 400
     assert register("ONE", "sandbox", PDF) == 400, "nobody decides on it"
-    half = b"%PDF-" + b"\x00" * (DOCUMENT_OCTETS_MAX // 2 + 32 * 1_024) + b"%%EOF"
+    half = b"%PDF-" + b"\x00" * (documents.OCTETS_MAX // 2 + 32 * 1_024) + b"%%EOF"
     assert register("ONE", "live", half, half) == 413
     assert kept() == before
     assert register("ONE", "live") == 303
@@ -131,7 +132,7 @@ def test_what_was_decided_on_has_no_button_that_removes_it(
     assert (refused.status_code, "somebody has decided on it" in refused.text) == (400, True)
 
 
-@pytest.mark.parametrize("content", [b"<script>", b"", PDF + b"\x00" * DOCUMENT_OCTETS_MAX])
+@pytest.mark.parametrize("content", [b"<script>", b"", PDF + b"\x00" * documents.OCTETS_MAX])
 def test_what_may_not_be_attached_is_told(
     visitor: Visitor, db: Database, amina: str, home: str, content: bytes
 ) -> None:
@@ -139,7 +140,7 @@ def test_what_may_not_be_attached_is_told(
     path = f"{home}/senders/{sender}/documents"
     assert upload(visitor, path, content) in (400, 413)
     with db.read() as tx:
-        assert senders.documents_of(tx, senders.find(tx, sender)) == []
+        assert documents.of_sender(tx, senders.find(tx, sender)) == []
 
 
 @pytest.mark.parametrize("role", list(Role))

@@ -7,13 +7,13 @@ import re
 import pytest
 
 from heliograph import accounts, keys
-from heliograph.accounts import Account, AuditEntry, Author, AuthorKind
+from heliograph.accounts import Account, account_fields, audit_log
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.portal.page_request import DONE_COOKIE
 from heliograph.users import Role
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.sign_ins import FRESH_MS
 from tests.support.factories import open_account
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
@@ -34,7 +34,7 @@ def account_of(db: Database, account_id: str) -> Account:
 def entries(db: Database, account_id: str) -> list[tuple[str, str, str | None]]:
     """Returns who did what, oldest first."""
     with db.read() as tx:
-        found = accounts.audited(tx, account_id, PageWanted(100, None))
+        found = audit_log.page(tx, account_id, PageWanted(100, None))
     return [
         (stored.author.name, stored.entry.action, stored.entry.detail) for stored in reversed(found)
     ]
@@ -172,9 +172,9 @@ def test_a_cap_may_have_as_many_digits_as_its_refusal_says(
     visitor: Visitor, db: Database, amina: str, home: str
 ) -> None:
     visitor.get(f"{home}/settings")
-    most = str(accounts.DAILY_CREDITS_MAX)
+    most = str(account_fields.DAILY_CREDITS_MAX)
     assert visitor.post(f"{home}/settings", {**GIVEN, "daily_credits": most}).status_code == 303
-    assert account_of(db, amina).daily_credits == accounts.DAILY_CREDITS_MAX
+    assert account_of(db, amina).daily_credits == account_fields.DAILY_CREDITS_MAX
 
 
 def test_only_owners_with_a_fresh_sign_in_change_settings(
@@ -203,16 +203,20 @@ def test_the_audit_log_tells_what_people_and_programs_did_and_comes_as_a_file(
     visitor.post(f"{home}/keys/{keys.text_id(key)}/revoke")
     visitor.get(f"{home}/contacts/new")
     visitor.post(f"{home}/contacts/new", {"phone": "233201234567", "name": "Esi"})
-    program = Author(AuthorKind.KEY, key.id, f"{key.prefix}…")
+    program = audit_log.Author(audit_log.AuthorKind.KEY, key.id, f"{key.prefix}…")
     with db.write() as tx:
-        accounts.audit(
-            tx, amina, program, AuditEntry("contact.remove", "con_1"), now_ms=clock.now_ms()
-        )
-        accounts.audit(
+        audit_log.write(
             tx,
             amina,
             program,
-            AuditEntry("a.newer.action"),
+            audit_log.AuditEntry("contact.remove", "con_1"),
+            now_ms=clock.now_ms(),
+        )
+        audit_log.write(
+            tx,
+            amina,
+            program,
+            audit_log.AuditEntry("a.newer.action"),
             now_ms=clock.now_ms(),
         )
     assert [action for _, action, _ in entries(db, amina)] == [

@@ -5,16 +5,16 @@ import re
 
 import pytest
 
-from heliograph import users, wallet
+from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.jobs.pruning import prune_all
 from heliograph.portal.filled_form import KEPT_MS, KEPT_OCTETS_MAX
 from heliograph.portal.page_request import KEPT_COOKIE
 from heliograph.portal.sign_in.mailer import Mailer
-from heliograph.users.sign_in import FRESH_MS, IDLE_MS
+from heliograph.users.sign_ins import FRESH_MS, IDLE_MS
 from heliograph.users.tables import ENDED_KEPT_MS
-from heliograph.wallet import prices
+from heliograph.wallet import ledger, prices
 from tests.support.api.service import Loop
 from tests.support.factories import grant
 from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
@@ -230,7 +230,7 @@ def test_each_form_that_takes_a_fresh_sign_in_is_filled_in_again(
     grant(db, amina, 1_000)
     with db.write() as tx:
         prices.set_price(tx, "GHS", "2.50", 100)
-        wallet.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
+        ledger.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
     visitor.get("/portal/you")
     clock.move(FRESH_MS)
     assert KEPT in send(visitor, f"{home}{path}", form)

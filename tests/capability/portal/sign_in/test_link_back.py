@@ -7,7 +7,7 @@ import pytest
 
 from heliograph.base import clock
 from heliograph.portal.sign_in.mailer import Mailer
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.sign_ins import FRESH_MS
 from tests.support.api.service import Loop
 from tests.support.portal.mailbox import Mailbox
 from tests.support.portal.visitor import EMAIL, Visitor

@@ -8,7 +8,7 @@ import pytest
 from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
-from heliograph.users import sign_in, two_step
+from heliograph.users import passkeys, sign_ins, two_step
 from tests.support.factories import SECRET_KEY
 from tests.support.portal.authenticator import code_of
 from tests.support.portal.security_key import SecurityKey
@@ -38,14 +38,14 @@ def make_passkey(visitor: Visitor) -> None:
 
 def remove_passkey(visitor: Visitor) -> None:
     with visitor.db.read() as tx:
-        [passkey] = users.passkeys.of_user(tx, users.find(tx, EMAIL).id)
-    send(visitor, PASSKEYS, do="remove", passkey=users.passkeys.text_id(passkey))
+        [passkey] = passkeys.of_user(tx, users.find(tx, EMAIL).id)
+    send(visitor, PASSKEYS, do="remove", passkey=passkeys.text_id(passkey))
 
 
 def rename_passkey(visitor: Visitor) -> None:
     with visitor.db.read() as tx:
-        [passkey] = users.passkeys.of_user(tx, users.find(tx, EMAIL).id)
-    send(visitor, PASSKEYS, do="rename", passkey=users.passkeys.text_id(passkey), name="Tall")
+        [passkey] = passkeys.of_user(tx, users.find(tx, EMAIL).id)
+    send(visitor, PASSKEYS, do="rename", passkey=passkeys.text_id(passkey), name="Tall")
 
 
 def nothing(visitor: Visitor) -> None:
@@ -78,17 +78,17 @@ def test_a_change_of_how_one_signs_in_ends_the_other_sessions_and_links(
     now_ms = clock.now_ms()
     with db.write() as tx:
         user = users.find(tx, EMAIL)
-        other = sign_in.begin_session(tx, user.id, seen_by="another", now_ms=now_ms)
-        link = users.make_link(tx, user.id, now_ms=now_ms)
+        other = sign_ins.begin_session(tx, user.id, seen_by="another", now_ms=now_ms)
+        link = sign_ins.make_link(tx, user.id, now_ms=now_ms)
     change(visitor)
     assert visitor.get(home).status_code == 200
     with db.write() as tx:
         for use in (
-            lambda: users.session_of(tx, other, now_ms=now_ms),
-            lambda: users.begin(tx, link, seen_by="another", now_ms=now_ms),
+            lambda: sign_ins.session_of(tx, other, now_ms=now_ms),
+            lambda: sign_ins.begin(tx, link, seen_by="another", now_ms=now_ms),
         ):
             if not ends:
                 use()
                 continue
-            with pytest.raises(users.NotSignedIn):
+            with pytest.raises(sign_ins.NotSignedIn):
                 use()

@@ -14,6 +14,7 @@ from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.portal.portal import Portal
+from heliograph.users import operators, passkeys, sign_ins, two_step
 from heliograph.users.tables import link_requests, recovery_codes, sign_ups
 from tests.support.portal.authenticator import code_of, given_codes
 from tests.support.portal.mailbox import Mailbox
@@ -77,7 +78,7 @@ def signs_in(db: Database, code: str) -> bool:
     with db.write() as tx:
         user = users.find(tx, EMAIL)
         keys: Any = ("0" * 64,)  # a recovery code needs none
-        return users.two_step.use(tx, keys, user.id, code, now_ms=clock.now_ms())
+        return two_step.use(tx, keys, user.id, code, now_ms=clock.now_ms())
 
 
 @pytest.mark.usefixtures("home")
@@ -103,8 +104,8 @@ def test_new_recovery_codes_are_made_once_by_two_clicks_and_others_by_the_next_f
 ) -> None:
     with db.write() as tx:
         given_codes(tx, users.find(tx, EMAIL).id, clock.now_ms())
-        users.note_second_step(
-            tx, users.sessions_of(tx, users.find(tx, EMAIL), now_ms=clock.now_ms())[0]
+        operators.note_second_step(
+            tx, sign_ins.sessions_of(tx, users.find(tx, EMAIL), now_ms=clock.now_ms())[0]
         )
     visitor.get("/portal/you")
     form = {"do": "new codes"}
@@ -126,8 +127,8 @@ def test_a_passkey_is_removed_by_two_clicks(visitor: Visitor, db: Database) -> N
     answer = SecurityKey().make(options)
     clicked_twice(visitor, PASSKEYS, {"do": "make", "name": "fob", "answer": answer})
     with db.read() as tx:
-        [passkey] = users.passkeys.of_user(tx, users.find(tx, EMAIL).id)
-    form = {"do": "remove", "passkey": users.passkeys.text_id(passkey), "once": "to remove"}
+        [passkey] = passkeys.of_user(tx, users.find(tx, EMAIL).id)
+    form = {"do": "remove", "passkey": passkeys.text_id(passkey), "once": "to remove"}
     clicked_twice(visitor, PASSKEYS, form)
 
 

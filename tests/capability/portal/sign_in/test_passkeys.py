@@ -9,9 +9,10 @@ import pytest
 from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
+from heliograph.users import sign_ins
 from heliograph.users.passkey_challenge import CHALLENGE_MS
 from heliograph.users.passkeys import PASSKEYS_MAX, site_of
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.sign_ins import FRESH_MS
 from heliograph.users.tables import passkeys, used_challenges
 from tests.support.factories import open_account
 from tests.support.portal.authenticator import given_codes
@@ -291,7 +292,7 @@ def test_as_a_second_step_only_a_passkey_of_the_same_user_counts(
     with db.write() as tx:
         user = users.find(tx, EMAIL)
         given_codes(tx, user.id, clock.now_ms())
-        link = users.make_link(tx, user.id, now_ms=clock.now_ms())
+        link = sign_ins.make_link(tx, user.id, now_ms=clock.now_ms())
     stranger.get(f"/portal/sign-in/{link}")
     assert stranger.post(f"/portal/sign-in/{link}").headers["location"].startswith(CODE)
 

@@ -7,8 +7,9 @@ import pytest
 from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
+from heliograph.users import sign_ins
 from heliograph.users.password_tries import TRIES_OF_USER_MAX
-from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.sign_ins import FRESH_MS
 from tests.support.portal.passwords import BETTER, GOOD, set_password, sign_in
 from tests.support.portal.visitor import EMAIL, Visitor
 
@@ -113,8 +114,8 @@ def test_confirming_begins_a_new_session_and_ends_the_old_one(
     before = visitor.cookies["__Host-heliograph"]
     sign_in(visitor, GOOD)
     assert visitor.cookies["__Host-heliograph"] != before
-    with db.read() as tx, pytest.raises(users.NotSignedIn):
-        users.session_of(tx, before, now_ms=clock.now_ms())
+    with db.read() as tx, pytest.raises(sign_ins.NotSignedIn):
+        sign_ins.session_of(tx, before, now_ms=clock.now_ms())
 
 
 def test_a_new_password_ends_the_other_sessions_and_links(
@@ -123,7 +124,7 @@ def test_a_new_password_ends_the_other_sessions_and_links(
     set_password(visitor)
     sign_in(stranger, GOOD)
     with db.write() as tx:
-        link = users.make_link(tx, users.find(tx, EMAIL).id, now_ms=clock.now_ms())
+        link = sign_ins.make_link(tx, users.find(tx, EMAIL).id, now_ms=clock.now_ms())
     assert set_password(visitor, BETTER) == 303
     assert stranger.get(home).status_code == 401
     assert visitor.get(home).status_code == 200

@@ -8,8 +8,9 @@ import pytest
 from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
+from heliograph.users import sign_ins
 from heliograph.users.password_tries import CODES_OF_USER_MAX
-from heliograph.users.sign_in import FRESH_MS, WAITING_MS
+from heliograph.users.sign_ins import FRESH_MS, WAITING_MS
 from heliograph.users.tables import recovery_codes, totps, waiting_sign_ins
 from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
 from tests.support.portal.passwords import BETTER, GOOD, set_password, sign_in
@@ -76,7 +77,7 @@ def test_who_has_an_app_is_asked_for_its_code_after_a_link(
     with db.write() as tx:
         user = users.find(tx, EMAIL)
         given_codes(tx, user.id, clock.now_ms() - STEP_MS)
-        link = users.make_link(tx, user.id, now_ms=clock.now_ms())
+        link = sign_ins.make_link(tx, user.id, now_ms=clock.now_ms())
     stranger.get(f"/portal/sign-in/{link}")
     asked = stranger.post(f"/portal/sign-in/{link}")
     assert asked.headers["location"].startswith("/portal/sign-in/code")

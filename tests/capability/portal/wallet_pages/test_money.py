@@ -9,6 +9,7 @@ from heliograph import wallet
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.portal.wallet_pages.levels_plot import DAYS
+from heliograph.wallet import ledger
 from tests.support.factories import grant, open_account
 from tests.support.portal.visitor import Visitor, home_of
 
@@ -28,7 +29,7 @@ def granted(db: Database, account_id: str, count: int) -> list[str]:
     references = [f"ref-{number}" for number in range(count)]
     for reference in references:
         with db.write() as tx:
-            wallet.grant(tx, account_id, 7, "bought", reference=reference, now_ms=clock.now_ms())
+            ledger.grant(tx, account_id, 7, "bought", reference=reference, now_ms=clock.now_ms())
     return references[::-1]
 
 
@@ -37,7 +38,7 @@ def test_a_wallet_shows_what_it_holds_and_how_it_came(
 ) -> None:
     references = granted(db, amina, 3)
     with db.write() as tx:
-        wallet.topup(tx, amina, "12.50", "paid", now_ms=clock.now_ms())
+        ledger.topup(tx, amina, "12.50", "paid", now_ms=clock.now_ms())
         held = wallet.wallet_of(tx, amina).shown
     assert entries(visitor, f"{home}/money") == references
     page = visitor.page.text

@@ -12,7 +12,7 @@ from heliograph import wallet
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.users import Role
-from heliograph.wallet import Figures, prices
+from heliograph.wallet import Figures, ledger, prices
 from heliograph.wallet.wallet import Wallet
 from tests.support.factories import grant, open_account
 from tests.support.portal.visitor import EMAIL, Visitor
@@ -25,7 +25,7 @@ def held(db: Database, amina: str) -> Held:
     """Reads amina's wallet, which begins with 30.00 GHS; 100 credits are sold for 2.50 GHS."""
     with db.write() as tx:
         prices.set_price(tx, "GHS", "2.50", 100)
-        wallet.topup(tx, amina, "30.00", "paid", now_ms=clock.now_ms())
+        ledger.topup(tx, amina, "30.00", "paid", now_ms=clock.now_ms())
 
     def read() -> Wallet:
         with db.read() as tx:
@@ -201,7 +201,7 @@ def test_a_ledger_is_a_file_of_what_its_list_selects(
     for number in range(10):
         with db.write() as tx:
             at_ms = clock.now_ms()
-            wallet.grant(tx, amina, 7, "=1+1", reference=f"-{number}", now_ms=at_ms)
+            ledger.grant(tx, amina, 7, "=1+1", reference=f"-{number}", now_ms=at_ms)
     page = visitor.get(f"{home}/money/export")
     assert page.headers["content-type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(page.text)))
@@ -219,7 +219,7 @@ def test_a_reference_narrows_the_ledger(
 ) -> None:
     for reference in ("first", "second"):
         with db.write() as tx:
-            wallet.grant(tx, amina, 7, f"the {reference}", reference, now_ms=clock.now_ms())
+            ledger.grant(tx, amina, 7, f"the {reference}", reference, now_ms=clock.now_ms())
     page = visitor.get(f"{home}/money?reference=second")
     assert ("the first" in page.text, "the second" in page.text) == (False, True)
     assert EMAIL in page.text

@@ -88,12 +88,12 @@ class Rates:
         return found if found is not None else self._general.find(digits, country_code)
 
 
-def load_rates(tx: Connection, account_id: str | None = None) -> list[Rate]:
+def load(tx: Connection, account_id: str | None = None) -> list[Rate]:
     """Returns the rates, the general ones first; with `account_id`, only those that are that
     account's own.
     """
     if account_id is None:
-        return load_rates_of(tx, None)
+        return load_of(tx, None)
     columns = rates.c
     query = sa.select(
         sa.literal(account_id).label("account_id"), columns.destination, columns.credits
@@ -102,26 +102,26 @@ def load_rates(tx: Connection, account_id: str | None = None) -> list[Rate]:
     return records_of(Rate, tx.execute(own))
 
 
-def load_rates_of(tx: Connection, account_ids: Collection[str] | None) -> list[Rate]:
+def load_of(tx: Connection, account_ids: Collection[str] | None) -> list[Rate]:
     """Returns the own rates of these accounts (raw ids), of which GENERAL may be one, or all
     rates; the general ones first.
     """
     if account_ids is not None and GENERAL in account_ids:  # most rates, so their id is not read
         others = set(account_ids) - {GENERAL}
-        return load_rates(tx, GENERAL) + (load_rates_of(tx, others) if others else [])
+        return load(tx, GENERAL) + (load_of(tx, others) if others else [])
     query = sa.select(rates).order_by(rates.c.account_id, rates.c.destination)
     if account_ids is not None:
         query = query.where(rates.c.account_id.in_(account_ids))
     return records_of(Rate, tx.execute(query))
 
 
-def set_rate(
+def store(
     tx: Connection, destination: str, credits: int | None, *, account_id: str = GENERAL
 ) -> Rate:
     """Sets what a segment to a destination costs from now on. `credits` None refuses such
     messages. Raises InvalidRequest.
     """
-    rate = checked_rate(Rate(account_id, destination, credits))
+    rate = check(Rate(account_id, destination, credits))
     # first: its row's lock makes two changes of the configuration wait for each other
     config.bump(tx)
     _delete(tx, rate)
@@ -129,7 +129,7 @@ def set_rate(
     return rate
 
 
-def checked_rate(rate: Rate) -> Rate:
+def check(rate: Rate) -> Rate:
     """Returns a rate with its destination as it is stored. Raises InvalidRequest."""
     if rate.credits is not None and not 0 <= rate.credits <= CREDITS_PER_SEGMENT_MAX:
         raise refused(
@@ -138,15 +138,15 @@ def checked_rate(rate: Rate) -> Rate:
     return rate._replace(destination=_destination(rate.destination))
 
 
-def remove_rate(tx: Connection, destination: str, *, account_id: str = GENERAL) -> None:
+def remove(tx: Connection, destination: str, *, account_id: str = GENERAL) -> None:
     """Takes a rate away, so that the next more general one holds. Raises NotFound."""
     config.bump(tx)
     if _delete(tx, Rate(account_id, _destination(destination), None)) == 0:
         raise NotFound(f"There is no such rate for {shown(destination)}.")
 
 
-def change_rates(tx: Connection, removed: Sequence[Rate], stored: Sequence[Rate]) -> None:
-    """Removes rates and stores others, which `checked_rate` has read. A rate that is replaced is
+def change(tx: Connection, removed: Sequence[Rate], stored: Sequence[Rate]) -> None:
+    """Removes rates and stores others, which `check` has read. A rate that is replaced is
     among the removed ones.
     """
     config.bump(tx)

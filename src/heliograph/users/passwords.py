@@ -30,7 +30,7 @@ class StoredPassword(NamedTuple):
     argon2: str
 
 
-def read_password(text: str, email: str) -> str:
+def read(text: str, email: str) -> str:
     """Returns a new password in the form in which it is hashed.
 
     Raises InvalidRequest for one that is too short or too long, or that is among the first
@@ -53,8 +53,8 @@ def read_password(text: str, email: str) -> str:
     return password
 
 
-def hashed(password: str) -> str:
-    """Returns the hash of a password of `read_password`. It takes some 50 ms and 64 MiB."""
+def hash_of(password: str) -> str:
+    """Returns the hash of a password that `read` returned. It takes some 50 ms and 64 MiB."""
     return _hasher().hash(password)
 
 
@@ -71,7 +71,7 @@ def is_right(password: str, stored: StoredPassword | None) -> bool:
     return stored is not None
 
 
-def stored_password(tx: Connection, email: str) -> StoredPassword | None:
+def find(tx: Connection, email: str) -> StoredPassword | None:
     """Returns the password of the user with this email address, if there is one."""
     row = tx.execute(
         sa.select(passwords.c.user_id, passwords.c.argon2)
@@ -81,7 +81,7 @@ def stored_password(tx: Connection, email: str) -> StoredPassword | None:
     return None if row is None else StoredPassword(**row._asdict())
 
 
-def store_password(tx: Connection, user_id: str, argon2: str, *, now_ms: int) -> None:
+def store(tx: Connection, user_id: str, argon2: str, *, now_ms: int) -> None:
     """Stores the hash of a user's new password, in place of the one before."""
     values = {"argon2": argon2, "set_at_ms": now_ms}
     of_user = passwords.c.user_id == user_id

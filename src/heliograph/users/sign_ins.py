@@ -18,7 +18,7 @@ from heliograph.base.secrets import Keys
 from heliograph.base.short_texts import cut, printable
 from heliograph.users import two_step
 from heliograph.users.newest_rows import make_room
-from heliograph.users.password import StoredPassword
+from heliograph.users.passwords import StoredPassword
 from heliograph.users.tables import (
     SEEN_BY_MAX,
     passwords,

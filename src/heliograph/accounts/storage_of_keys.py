@@ -56,7 +56,7 @@ class KeyCount:
         self.changed = True
 
 
-def keys_quotas(tx: Connection, account_ids: Collection[str]) -> dict[str, int | None]:
+def quotas_of(tx: Connection, account_ids: Collection[str]) -> dict[str, int | None]:
     """Returns the quota of each of these accounts (raw ids); None means no bound."""
     table = storage_quotas.c
     own = {
@@ -73,7 +73,7 @@ def keys_quotas(tx: Connection, account_ids: Collection[str]) -> dict[str, int |
     }
 
 
-def key_octets(path: str, key: str | None) -> int:
+def octets_of(path: str, key: str | None) -> int:
     """Returns what the row of an Idempotency-Key takes, without an answer. It is hot: it is
     called once for each send.
     """

@@ -19,7 +19,7 @@ class StatusChange(NamedTuple):
     at_ms: int
 
 
-def record_status(tx: Connection, account_id: str, change: StatusChange) -> None:
+def record(tx: Connection, account_id: str, change: StatusChange) -> None:
     """Keeps a change of an account's status for good. Raises InvalidRequest for a reason or a name
     that is not one printable line.
     """
@@ -36,7 +36,7 @@ def record_status(tx: Connection, account_id: str, change: StatusChange) -> None
     )
 
 
-def last_status(tx: Connection, account_id: str) -> StatusChange | None:
+def last(tx: Connection, account_id: str) -> StatusChange | None:
     """Returns the newest change of status. None means that the status has been as it is since
     the account was created, or since before changes were kept.
     """

@@ -52,7 +52,7 @@ class _CarrierState(NamedTuple):
 _NOBODY: Final = _CarrierState(LinkState.CLOSED.value, "")
 
 
-def record_state(
+def record(
     tx: Connection, process_number: int, carrier_id: int, state: LinkState, detail: str, now_ms: int
 ) -> None:
     """Stores the state of a process's link, and what it makes the carrier's state. A process that
@@ -116,7 +116,7 @@ def unbound_links(tx: Connection) -> dict[int, tuple[int, list[str]]]:
     }
 
 
-def outdated_states(tx: Connection) -> dict[int, _CarrierState]:
+def outdated(tx: Connection) -> dict[int, _CarrierState]:
     """Returns the carriers whose stored state is not the one that their links make, as happens
     after a process has died or two have recorded at once.
     """
@@ -136,25 +136,25 @@ def served_carriers(tx: Connection) -> list[Carrier]:
     """Returns all carriers in the states that their links make: where no process is left that mends
     states, the stored ones are those of processes that died.
     """
-    outdated = outdated_states(tx)
+    differing = outdated(tx)
     found = []
     for carrier in all_carriers(tx):
-        made = outdated.get(carrier.id, _CarrierState(carrier.state, carrier.state_detail))
+        made = differing.get(carrier.id, _CarrierState(carrier.state, carrier.state_detail))
         found.append(carrier._replace(state=made.state, state_detail=made.detail))
     return found
 
 
-def repair_states(tx: Connection, now_ms: int) -> None:
+def repair(tx: Connection, now_ms: int) -> None:
     """Stores the states that the links make where other ones are stored."""
-    outdated = outdated_states(tx)
+    differing = outdated(tx)
     if any(
         made.state == LinkState.BOUND.value and _is_long_down(tx, carrier_id, now_ms)
-        for carrier_id, made in outdated.items()
+        for carrier_id, made in differing.items()
     ):
         config.bump(tx)
-    _locked(tx, carriers.c.id.in_(outdated))
-    for carrier_id, made in outdated_states(tx).items():
-        if carrier_id in outdated:
+    _locked(tx, carriers.c.id.in_(differing))
+    for carrier_id, made in outdated(tx).items():
+        if carrier_id in differing:
             _store(tx, carrier_id, made, now_ms)
 
 

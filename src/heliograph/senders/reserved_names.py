@@ -44,7 +44,7 @@ def refuse_reserved(tx: Connection, sender: str, service_sender: str) -> None:
         raise refused("sender", f"must be another one: {shown(sender)} is reserved")
 
 
-def why_reserved(tx: Connection, sender: str, service_sender: str) -> str | None:
+def reason_for(tx: Connection, sender: str, service_sender: str) -> str | None:
     """Returns why accounts may not register this sender, for the operator, or None when they
     may.
     """
@@ -77,7 +77,7 @@ def _of_operator(tx: Connection, sender: str) -> Reserved | None:
     return None if row is None else Reserved(**row._asdict())
 
 
-def reserve(tx: Connection, sender: str, reason: str, *, now_ms: int) -> Reserved:
+def add(tx: Connection, sender: str, reason: str, *, now_ms: int) -> Reserved:
     """Keeps a name, and what looks like it, from being registered; who has it keeps it. Raises
     InvalidRequest for what can be no sender.
     """
@@ -114,7 +114,7 @@ def release(tx: Connection, sender: str) -> Reserved:
     return Reserved(**row._asdict())
 
 
-def reserved(tx: Connection) -> list[Reserved]:
+def of_operator(tx: Connection) -> list[Reserved]:
     """Returns all that the operator has reserved, by name."""
     return records_of(
         Reserved, tx.execute(sa.select(*_COLUMNS).order_by(reserved_senders.c.sender))

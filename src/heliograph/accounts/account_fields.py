@@ -1,0 +1,54 @@
+"""Judges single fields of an account, such as its name and its country, and says what is the most
+that they may hold. It needs no database.
+"""
+
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from heliograph.accounts.account import CUSTOMER_PREFIX, PREFIX
+from heliograph.base.forms import shown
+from heliograph.base.short_texts import one_line, refused
+from heliograph.text.countries import country
+
+NAME_MAX: Final = 128
+# far above any day's traffic, far below what a 64-bit column holds
+DAILY_CREDITS_MAX: Final = 10**12
+OTP_UNVERIFIED_MAX: Final = 10**9  # an hour: more than any carrier takes
+
+
+def read_name(field: str, text: str) -> str:
+    """Returns `text` without spaces at its ends, if an account can be named so. Raises
+    InvalidRequest about `field`.
+    """
+    name = one_line(field, text, most=NAME_MAX)
+    # commands take either, and must not mistake one for the other
+    if name.startswith((f"{PREFIX}_", f"{CUSTOMER_PREFIX}_")):
+        raise refused(
+            field,
+            f"must not begin like an id, with {PREFIX}_ or {CUSTOMER_PREFIX}_; it is {shown(name)}",
+        )
+    return name
+
+
+def known_country(field: str, code: str) -> str:
+    """Returns the country code in upper case. Raises InvalidRequest, which names the field, for
+    what is no country.
+    """
+    found = country(code)
+    if found is None:
+        raise refused(
+            field, f"must be a country of ISO 3166-1 in two letters, such as GH, not {shown(code)}"
+        )
+    return found
+
+
+def known_time_zone(name: str) -> str:
+    """Returns the name itself. Raises InvalidRequest for what is no time zone."""
+    try:
+        return name if name == "UTC" else ZoneInfo(name).key
+    # a name with odd characters, or one that is a folder
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise refused(
+            "time_zone",
+            f"must be a time zone of the IANA database, such as Africa/Accra, not {shown(name)}",
+        ) from error

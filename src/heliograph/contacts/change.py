@@ -56,7 +56,7 @@ class ContactPatch:
         return ContactPatch(self.phone, {"opted_out": True})
 
 
-class Asked(NamedTuple):
+class ContactRequest(NamedTuple):
     """Holds a body of POST or PUT /contacts that is right in form."""
 
     change: ContactPatch
@@ -64,7 +64,9 @@ class Asked(NamedTuple):
     warnings: list[str]
 
 
-def read_change(body: dict[str, Any], *, phone_required: bool, home: str | None = None) -> Asked:
+def read_contact_request(
+    body: dict[str, Any], *, phone_required: bool, home: str | None = None
+) -> ContactRequest:
     """Reads a change: only given fields change, and null clears (docs/api.md, "Contacts").
     `home` is the account's country, by which a phone with a leading 0 is read when no country is
     given. Raises InvalidRequest for all bad fields together.
@@ -92,7 +94,7 @@ def read_change(body: dict[str, Any], *, phone_required: bool, home: str | None 
         for name, value in read.items()
         if name in body
     }
-    return Asked(ContactPatch(phone, given), customer_id, form.warnings())
+    return ContactRequest(ContactPatch(phone, given), customer_id, form.warnings())
 
 
 def changed(contact: Contact, change: ContactPatch, now_ms: int) -> Contact:

@@ -17,7 +17,7 @@ from heliograph.messages.accept import (
     SendRequest,
     accept_or_explain,
     answer_to,
-    read_send,
+    read_send_request,
     send_answer,
 )
 from heliograph.portal.filled_form import body_of, choice_of
@@ -124,7 +124,7 @@ def _request(asking: PageRequest, visit: Visit) -> SendRequest:
             number for number in BETWEEN_NUMBERS.split(body["recipients"]) if number
         ]
     body["message"] = typed_text(asking)
-    return read_send(
+    return read_send_request(
         body,
         ids.new_number(asking.now_ms),
         visit.account.id,

@@ -22,7 +22,7 @@ from heliograph.text import read_country
 REGISTER_PATH: Final = "POST /sender-ids"
 
 
-class Registration(NamedTuple):
+class SenderRequest(NamedTuple):
     """Holds a body of POST /sender-ids that is right in form."""
 
     sender: str
@@ -87,7 +87,7 @@ class _SenderHandlers:
 
     def register_sender(self, call: Call) -> Answer:
         call.query.finish()
-        request = read_registration(call.json())
+        request = read_sender_request(call.json())
 
         def effect(tx: Connection) -> Answer:
             account_id = acting_for(
@@ -115,7 +115,7 @@ class _SenderHandlers:
         return self._db.transact(lambda tx: replay_or_run(tx, call, REGISTER_PATH, effect))
 
 
-def read_registration(body: dict[str, Any]) -> Registration:
+def read_sender_request(body: dict[str, Any]) -> SenderRequest:
     """Raises InvalidRequest for all bad fields together."""
     form = Form(body, costly=(COUNTRY, PAYER))
     sender = form.value("sender", "value", read=keeping(check), required=True)
@@ -127,7 +127,7 @@ def read_registration(body: dict[str, Any]) -> Registration:
     set_default = form.boolean("set_default")
     form.finish()
     assert sender is not None
-    return Registration(sender, country_code, purpose, customer_id, set_default, form.warnings())
+    return SenderRequest(sender, country_code, purpose, customer_id, set_default, form.warnings())
 
 
 def _customer_id(tx: Connection, account_id: str) -> str | None:

@@ -9,7 +9,7 @@ from heliograph.base import ids
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
-from heliograph.messages.accept import read_send
+from heliograph.messages.accept import read_send_request
 from heliograph.portal import send
 from heliograph.portal.campaign_pages.campaigns import of_account, show
 from heliograph.portal.once import CHANGED, changed_since, send_once
@@ -53,7 +53,7 @@ def _sent(asking: PageRequest, visit: Visit) -> str:
         "reference": campaigns.text_id(campaign),
     }
     number = ids.new_number(asking.now_ms)
-    request = read_send(body, number, visit.account.id, sandbox=campaign.sandbox)
+    request = read_send_request(body, number, visit.account.id, sandbox=campaign.sandbox)
     request.passes_opt_outs = True  # as the command `campaign test`
     send_once(asking, request, f"{PATH}/{campaigns.text_id(campaign)}/test")
     try:

@@ -99,7 +99,7 @@ def move(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         if credits < 1:
             raise refused("credits", f"must be 1 or more, not {credits}")
         body["credits"] = credits if way == TO_CUSTOMER else -credits
-    asked, _ = connect.read_move(body)
+    asked, _ = connect.read_credits_request(body)
 
     def effect(tx: Connection) -> Answer:
         try:

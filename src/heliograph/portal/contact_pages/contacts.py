@@ -121,7 +121,7 @@ def new(
 def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Adds a contact, or changes the one with this phone, as POST /contacts does, and shows it."""
     owner = read_owner(asking, visit)
-    asked = contacts.read_change(
+    asked = contacts.read_contact_request(
         contact_form.body_of_new(asking.sent.form),
         phone_required=True,
         home=visit.account.country_code,
@@ -169,7 +169,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     match form.get("do"):
         case "change":
             body = contact_form.body_of_change(form)
-            asked = contacts.read_change(
+            asked = contacts.read_contact_request(
                 body, phone_required=False, home=visit.account.country_code
             )
             patch = asked.change

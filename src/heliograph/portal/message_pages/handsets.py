@@ -17,7 +17,7 @@ from heliograph.base.paging import PageWanted
 from heliograph.carriers import SIMULATOR, SIMULATOR_ID, HandsetText, all_routes, text_of_phone
 from heliograph.inbound import conversations, receive
 from heliograph.messages import read
-from heliograph.messages.accept import Replier, read_send
+from heliograph.messages.accept import Replier, read_send_request
 from heliograph.otp import SANDBOX_CODE
 from heliograph.portal import send
 from heliograph.portal.filled_form import choice_of
@@ -114,7 +114,7 @@ def _written(tx: Connection, asking: PageRequest, visit: Visit, phone: str) -> H
     choices = {each.value: each for each in _can_write_to(tx, visit, [])}
     chosen = choices[choice_of("to", asking.sent.form.get("to", ""), list(choices))]
     # what is read is a text of ours, the other way round
-    asked = read_send(
+    asked = read_send_request(
         {"sender": chosen.name, "recipients": [phone], "message": send.typed_text(asking)},
         ids.new_number(asking.now_ms),
         visit.account.id,

@@ -16,7 +16,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit
 from heliograph.senders import APPROVED, REJECTED, SUBMITTED, Sender
-from heliograph.senders.api import read_registration
+from heliograph.senders.api import read_sender_request
 from heliograph.users import Right
 
 # one page; an account has a few, and the API pages through more
@@ -75,7 +75,7 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     body = body_of(asking)
     mode = choice_of("mode", body.pop("mode", visit.mode), MODES)
     is_default = body.pop("is_default", None) is not None
-    asked = read_registration(body)
+    asked = read_sender_request(body)
     sandbox = mode == "sandbox"
     accounts.locked(tx, visit.account.id)  # nobody registers it between the two
     before = senders.registered(tx, visit.account.id, asked.sender, sandbox=sandbox)

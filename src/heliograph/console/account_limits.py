@@ -24,7 +24,7 @@ FIELDS: Final = ("max_tier", "countries", "daily_credits", "otp_unverified", "tr
 TOLD_MAX: Final = 90  # characters of a value in the log, which holds all of them in one text
 
 
-def one(
+def show_limits(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,

@@ -36,7 +36,7 @@ class ListedAccount(NamedTuple):
     wallet: Wallet
 
 
-def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the accounts that were looked for, newest first. Raises InvalidRequest."""
     query = Query(asking.sent.query)
     looked_for = (query.text("q") or "").strip()
@@ -55,7 +55,7 @@ def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     )
 
 
-def one(
+def show_account(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,

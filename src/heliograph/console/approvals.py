@@ -57,7 +57,7 @@ class WaitingAccount(NamedTuple):
     text_id: str
 
 
-def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the sender IDs and the accounts that wait, oldest first. Raises InvalidRequest."""
     query = Query(asking.sent.query)
     wanted = read_page(query, most=SHOWN_MAX)
@@ -82,7 +82,7 @@ def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     )
 
 
-def one(
+def show_sender(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -107,7 +107,7 @@ def one(
     )
 
 
-def document(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def download_document(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Sends a document of a sender ID to who may decide on it. Raises NotFound, Forbidden."""
     visit.require(OperatorRight.APPROVE)
     sender = senders.find(tx, asking.path["sender"])

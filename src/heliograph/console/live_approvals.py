@@ -17,7 +17,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 
 
-def one(
+def show_account(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,

@@ -80,7 +80,7 @@ class Selected(NamedTuple):
     email: str | None
 
 
-def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the entries that the query selects, newest first."""
     query = Query(asking.sent.query)
     selected = _read(tx, query)

@@ -44,7 +44,7 @@ PURPOSE: Final = "api key of a form"
 FIELDS: Final = ("name", "mode", "tier", "expires", "permissions")
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the account's keys, newest first, and those that are expired or revoked, too."""
     query = Query(asking.sent.query)
     wanted = read_page(query)
@@ -63,7 +63,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def new(
+def show_form(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form that makes a key."""

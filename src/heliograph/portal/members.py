@@ -28,7 +28,7 @@ SAID: Final = {
 }
 
 
-def listed(
+def show_list(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the members to all of them, and forms to owners."""

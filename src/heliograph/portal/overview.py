@@ -69,7 +69,7 @@ class Attention(NamedTuple):
     page: str
 
 
-def overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows what the account of this visit has, and its last messages."""
     account = visit.account
     held = wallet.wallet_of(tx, account.id)

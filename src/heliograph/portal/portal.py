@@ -93,7 +93,10 @@ class Portal:
                 Route("/", _home),
                 Route("/portal/static/{name}", _static),
                 *(self._route(each) for each in pages),
-                *([self._shows(components.PATH, components.shown)] * service.shows_components),
+                *(
+                    [self._shows(components.PATH, components.show_components)]
+                    * service.shows_components
+                ),
             ],
             exception_handlers={HTTPException: self._no_such_page},
         )
@@ -280,9 +283,9 @@ def _answered(handler: Handler, asking: PageRequest) -> Response:
     try:
         return handler(asking)
     except NotSignedIn:
-        return _whole(sign_in_pages.signed_out(asking))
+        return _whole(sign_in_pages.show_signed_out(asking))
     except NotFresh as missing:
-        return _whole(sign_in_pages.confirm(asking, missing))
+        return _whole(sign_in_pages.ask_to_sign_in_again(asking, missing))
     except ServiceError as refused:
         return _refusing(refused)(asking)
 

@@ -22,7 +22,7 @@ SHOW: Final = {"failures": True, "successes": False}
 KEYS_NAMED_MAX: Final = 1_000  # of an account: as many as one list of keys has
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the requests that the query selects, newest first."""
     typed = dict(asking.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode

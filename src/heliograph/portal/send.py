@@ -60,7 +60,7 @@ class TriedSend(NamedTuple):
     counted: Counted | None
 
 
-def form(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_form(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the form to those who may send. What the query has is filled in."""
     visit.require(tx, Right.SEND)
     return _shown(tx, asking, visit)

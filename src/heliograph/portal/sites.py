@@ -35,7 +35,7 @@ class Activity(NamedTuple):
 NOTHING: Final = Activity([], [], None)
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the account's sites of both modes, newest first."""
     query = Query(asking.sent.query)
     wanted = read_page(query)
@@ -54,7 +54,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_site(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows one site, and its log or its events that the query selects, newest first."""
     site = plugin.site_of(tx, visit.account.id, asking.path["site"])
     typed = dict(asking.sent.query)

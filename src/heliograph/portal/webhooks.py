@@ -51,7 +51,7 @@ TELLS: Final = {
 FIELDS: Final = ("url", "mode", "events")
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the account's endpoints of both modes, the oldest first."""
     found = endpoints.all_endpoints(tx, visit.account.id, limit=2 * ENDPOINTS_PER_ACCOUNT_MAX)
     return page(
@@ -63,7 +63,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def new(
+def show_form(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form that adds an endpoint."""
@@ -109,7 +109,7 @@ def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return _secret(tx, asking, visit, endpoints.endpoint_of(tx, added))
 
 
-def judge(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def check_address(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Returns the part of the form that says whether the address typed so far can be added. Raises
     InvalidRequest.
     """
@@ -119,7 +119,7 @@ def judge(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return page("webhook_judged.html", asking, visit=visit, errors={}, is_good=bool(url))
 
 
-def refuse(
+def show_address_errors(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError]
 ) -> Response:
     """Returns that part with what is wrong."""
@@ -127,7 +127,7 @@ def refuse(
     return page("webhook_judged.html", asking, visit=visit, errors=wrong, is_good=False)
 
 
-def one(
+def show_endpoint(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows an endpoint, its newest events, and the attempts to deliver them."""
@@ -152,7 +152,7 @@ def one(
     )
 
 
-def event(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_event(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows what was sent of an event, and what each attempt was answered."""
     endpoint, event_id = _of_account(tx, asking, visit), asking.path["event"]
     return page(
@@ -216,7 +216,7 @@ def reveal(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return _secret(tx, asking, visit, _of_account(tx, asking, visit))
 
 
-def test(asking: PageRequest) -> Response:
+def send_test(asking: PageRequest) -> Response:
     """Sends a signed sample, in no transaction, and shows what was answered. If the form is sent
     twice the receiver gets one event twice, as it may get any event.
     """

@@ -40,7 +40,7 @@ def try_known(asking: PageRequest, visit: OperatorVisit) -> Response:
         connection = carriers.connection_settings(tx, carrier, asking.service.secret_keys)
     trial = _tried(asking, visit, connection)
     with asking.db.read() as tx:
-        return carrier_pages.one(tx, asking, visit, trial=trial)
+        return carrier_pages.show_carrier(tx, asking, visit, trial=trial)
 
 
 def try_first(asking: PageRequest, visit: OperatorVisit) -> Response | None:
@@ -79,4 +79,4 @@ def _form_again(
     errors: Sequence[FieldError] = (),
 ) -> Response:
     with asking.db.read() as tx:
-        return carrier_pages.listed(tx, asking, visit, errors, trial=trial)
+        return carrier_pages.show_list(tx, asking, visit, errors, trial=trial)

@@ -52,7 +52,7 @@ def listed_route(route: Route, names: Mapping[int, str]) -> ListedRoute:
     return ListedRoute(route.prefix, [ListedWay(*way) for way in ways])
 
 
-def listed(
+def show_list(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,

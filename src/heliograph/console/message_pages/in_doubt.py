@@ -58,7 +58,7 @@ class _WantedDecision(NamedTuple):
     decision: Decision
 
 
-def listed(
+def show_list(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -97,11 +97,11 @@ def listed(
     )
 
 
-def ask(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def preview_decision(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows what a decision would do to the chosen messages, and asks for the reason. It is tried
     out and taken back. Raises InvalidRequest and NotFound.
     """
-    return _asked(tx, asking, visit, _wanted(tx, asking))
+    return _render_preview(tx, asking, visit, _wanted(tx, asking))
 
 
 def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
@@ -112,7 +112,7 @@ def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     try:
         reason = reason_of(asking)
     except InvalidRequest as missing:
-        return _asked(tx, asking, visit, wanted, missing.fields)
+        return _render_preview(tx, asking, visit, wanted, missing.fields)
     results = _settle(tx, asking, visit, wanted, reason)
     owners = {each.message.id: each.account_id for each in wanted.found}
     is_resent = wanted.decision is Decision.RESENT
@@ -167,7 +167,7 @@ def _settle(
     )
 
 
-def _asked(
+def _render_preview(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,

@@ -58,7 +58,7 @@ class ReceiptChosen(NamedTuple):
     line: ListedReceipt
 
 
-def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows receipts that found no message, of the carrier that is asked for."""
     query = Query(asking.sent.query)
     asked, after = query.text("carrier"), query.text("after", most=RECEIPT_ID_MAX)
@@ -111,7 +111,7 @@ def _lines(
     ]
 
 
-def one(
+def show_receipt(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -150,14 +150,14 @@ def match(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
         tried = audited_decisions.preview_of(
             tx, lambda: _matched(tx, asking, visit, chosen_receipt, traced.message.id)
         )
-        return one(tx, asking, visit, tried=tried)
+        return show_receipt(tx, asking, visit, tried=tried)
     try:
         reason = reason_of(asking)
     except InvalidRequest as missing:
         tried = audited_decisions.preview_of(
             tx, lambda: _matched(tx, asking, visit, chosen_receipt, traced.message.id)
         )
-        return one(tx, asking, visit, missing.fields, tried)
+        return show_receipt(tx, asking, visit, missing.fields, tried)
     done = _matched(tx, asking, visit, chosen_receipt, traced.message.id)
     visit.audit(
         tx,

@@ -46,7 +46,7 @@ CHANGES: Final = {
 }
 
 
-def one(
+def show_wallet(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -105,7 +105,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     return redirect(f"{MONEY}/{text_id}", DoneNotice.SAVED)
 
 
-def entries(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def export_entries(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the entries of a month as a file, newest first. Raises NotFound, InvalidRequest."""
     account = accounts.with_text_id(tx, asking.path["account"])
     span = files.read_month(month_of(asking))

@@ -19,7 +19,7 @@ from heliograph.pricing import Weighed
 MARGINS_SHOWN_MAX: Final = 200
 
 
-def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the margins of the general rates, or of those that hold for an account."""
     query = Query(asking.sent.query)
     typed = query.text("account") or ""

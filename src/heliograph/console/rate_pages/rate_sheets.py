@@ -44,7 +44,7 @@ class ShownChange(NamedTuple):
     then: str
 
 
-def listed(
+def show_list(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -71,7 +71,7 @@ def may_upload(asking: PageRequest) -> Response:
     with asking.db.read() as tx:
         visit = operator_visit_of(tx, asking)
         _require(visit)
-        return listed(tx, asking, visit)
+        return show_list(tx, asking, visit)
 
 
 def upload(asking: PageRequest) -> Response:
@@ -83,9 +83,9 @@ def upload(asking: PageRequest) -> Response:
         try:
             read = pricing.read_sheet(asking.sent.file, lambda text: accounts.find(tx, text).id)
         except InvalidRequest as wrong:
-            return listed(tx, asking, visit, wrong.fields)
+            return show_list(tx, asking, visit, wrong.fields)
         if read.bad:
-            return listed(tx, asking, visit, bad=read.bad)
+            return show_list(tx, asking, visit, bad=read.bad)
 
     def store(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
         sheet = sheets.upload(
@@ -105,7 +105,7 @@ may_upload_at_all = in_own_transactions(may_upload)
 upload_it = in_own_transactions(upload)
 
 
-def one(
+def show_sheet(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,

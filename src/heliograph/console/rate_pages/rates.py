@@ -39,7 +39,7 @@ class RatesOfOne(NamedTuple):
         return "" if self.account is None else f"?account={accounts.text_id(self.account)}"
 
 
-def listed(
+def show_list(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,

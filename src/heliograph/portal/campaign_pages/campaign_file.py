@@ -40,7 +40,7 @@ class _SentBefore(Exception):
         self.campaign = campaign
 
 
-def ask(
+def show_form(
     tx: Connection,
     asking: PageRequest,
     visit: Visit,
@@ -82,11 +82,11 @@ def store(asking: PageRequest) -> Response:
     except Unavailable as lost:
         with asking.db.read() as tx:
             again = FieldError("file", f"may be stored or not. {lost} Choose it again")
-            return ask(tx, asking, visit, [again], lost.status)
+            return show_form(tx, asking, visit, [again], lost.status)
     except (InvalidRequest, StorageQuotaReached) as wrong:
         errors = wrong.fields or [FieldError("file", f"cannot be used. {wrong}")]
         with asking.db.read() as tx:
-            return ask(tx, asking, visit, errors)
+            return show_form(tx, asking, visit, errors)
     with asking.db.read() as tx:
         samples = campaigns.samples(tx, listed.campaign)
     return page(

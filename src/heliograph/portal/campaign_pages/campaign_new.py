@@ -30,7 +30,7 @@ class TextPreview(NamedTuple):
     wrong: str | None = None
 
 
-def new(
+def show_form(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form. Its mode decides which senders it offers. With `from` in the query, it is
@@ -48,7 +48,7 @@ def new(
         is_form_page=True,
         status=400 if errors else 200,
         visit=visit,
-        preview=None if errors or not asking.sent.form else _previewed(tx, asking, visit),
+        preview=None if errors or not asking.sent.form else _text_preview(tx, asking, visit),
         typed=typed,
         errors={_of_form(error.field): error.message for error in errors},
         others=[error for error in errors if _of_form(error.field) not in FIELDS],
@@ -58,24 +58,26 @@ def new(
     )
 
 
-def preview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_preview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Returns the part of the page that shows what the first recipients would get."""
-    return page("campaign_preview.html", asking, visit=visit, preview=_previewed(tx, asking, visit))
+    return page(
+        "campaign_preview.html", asking, visit=visit, preview=_text_preview(tx, asking, visit)
+    )
 
 
-def no_preview(
+def show_empty_preview(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError]
 ) -> Response:
     """Returns the part of the page that shows nothing, because a field cannot be read."""
     return page("campaign_preview.html", asking, visit=visit, preview=None)
 
 
-def _previewed(tx: Connection, asking: PageRequest, visit: Visit) -> TextPreview | None:
+def _text_preview(tx: Connection, asking: PageRequest, visit: Visit) -> TextPreview | None:
     """Returns what the first recipients would get of what is typed so far, or what is wrong with
     the text; None if there is no text, or nobody whom it is for.
     """
     try:
-        mode, body = _typed(asking, visit)
+        mode, body = _read_form(asking, visit)
         if not body["message"]:
             return None
         template, audience = campaigns.read_preview_request(body)
@@ -88,17 +90,17 @@ def _previewed(tx: Connection, asking: PageRequest, visit: Visit) -> TextPreview
     return TextPreview(campaigns.samples_of(tx, template, wanted))
 
 
-def write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def store_draft(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Stores a draft, as `campaign create` does, and shows it. Nothing is sent yet. With the button
     that previews, nothing is stored.
     """
     if asking.sent.form.get("do") == "preview":
-        return new(tx, asking, visit)
-    return redirects_once(_write_down)(tx, asking, visit)
+        return show_form(tx, asking, visit)
+    return redirects_once(_store_draft)(tx, asking, visit)
 
 
-def _write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
-    mode, body = _typed(asking, visit)
+def _store_draft(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    mode, body = _read_form(asking, visit)
     wanted = campaigns.read_campaign_request(body)
     campaign = campaigns.create(
         tx, visit.account.id, wanted, sandbox=mode == "sandbox", now_ms=asking.now_ms
@@ -107,7 +109,7 @@ def _write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return redirect(f"{visit.home}/campaigns/{campaigns.text_id(campaign)}")
 
 
-def _typed(asking: PageRequest, visit: Visit) -> tuple[str, dict[str, Any]]:
+def _read_form(asking: PageRequest, visit: Visit) -> tuple[str, dict[str, Any]]:
     """Returns the mode of the form, and its fields as `campaign create` has them. Raises
     InvalidRequest for what is no choice of the form.
     """

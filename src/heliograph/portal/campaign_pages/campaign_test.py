@@ -11,7 +11,7 @@ from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.messages.accept import read_send_request
 from heliograph.portal import send
-from heliograph.portal.campaign_pages.campaigns import of_account, show
+from heliograph.portal.campaign_pages.campaigns import of_account, render_campaign
 from heliograph.portal.once import CHANGED, changed_since, send_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
@@ -32,7 +32,7 @@ def send_test(asking: PageRequest) -> Response:
     try:
         message_id = _sent(asking, visit)
     except ServiceError as refusal:
-        return show(asking, visit, refusal)
+        return render_campaign(asking, visit, refusal)
     return redirect(f"{visit.home}/messages/{message_id}", DoneNotice.ON_ITS_WAY)
 
 

@@ -32,7 +32,7 @@ WAYS: Final = (TO_CUSTOMER, BACK)
 MOVE_FIELDS: Final = ("credits", "way", "reference")
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the customers that the query selects, newest first."""
     require_partner(visit)
     typed = dict(asking.sent.query)
@@ -64,7 +64,7 @@ def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Cus
     return list_page(asking, wanted, found, lambda customer: customer.account_id)
 
 
-def one(
+def show_customer(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows one customer, what it holds, and the form that moves credits."""

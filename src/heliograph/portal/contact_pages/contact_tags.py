@@ -36,14 +36,16 @@ class TagsWanted(NamedTuple):
     again: list[tuple[str, str]]
 
 
-def ask(asking: PageRequest, visit: Visit) -> Response:
+def show_form(asking: PageRequest, visit: Visit) -> Response:
     """Shows which contacts were chosen, takes a tag, and says how many it would change."""
     fields = asking.sent.query
     with asking.db.read() as tx:
         visit.require(tx, Right.CONTACTS)
     picked = [value for name, value in fields if name == PICK]
     others = [(name, value) for name, value in fields if name != PICK]
-    return _shown(asking, visit, [*others, *([("picked", BETWEEN.join(picked))] if picked else [])])
+    return _render(
+        asking, visit, [*others, *([("picked", BETWEEN.join(picked))] if picked else [])]
+    )
 
 
 def change(asking: PageRequest) -> Response:
@@ -58,7 +60,7 @@ def change(asking: PageRequest) -> Response:
             raise refused("tag", "is required")
         matching = tag_many.count(asking.db, wanted.chosen, wanted.change)
     except InvalidRequest as wrong:
-        return _shown(asking, visit, fields, wrong)
+        return _render(asking, visit, fields, wrong)
     with asking.db.write() as tx:  # before the first of the transactions that change contacts
         way = "added to" if wanted.change.is_added else "removed from"
         told = f"{wanted.change.tag} {way} {matching.changing} contacts"
@@ -105,7 +107,7 @@ def _read(fields: Sequence[tuple[str, str]], visit: Visit) -> TagsWanted:
         raise refused("tag", str(error)) from error
 
 
-def _shown(
+def _render(
     asking: PageRequest,
     visit: Visit,
     fields: Sequence[tuple[str, str]],

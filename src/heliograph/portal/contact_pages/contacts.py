@@ -71,7 +71,7 @@ def changer_of(visit: Visit) -> Changer:
     return Changer(ChangerKind.USER, visit.session.user.email)
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the contacts that the query selects, newest first."""
     typed = dict(asking.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
@@ -96,7 +96,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def new(
+def show_form(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form that adds a contact."""
@@ -137,7 +137,7 @@ def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return _redirect_to(visit, stored.contact)
 
 
-def one(
+def show_contact(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows a contact, and a form that changes it to those who may."""

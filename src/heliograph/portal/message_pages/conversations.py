@@ -69,7 +69,7 @@ class _ConversationsWanted(NamedTuple):
         return "sandbox" if self.sandbox else "live"
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the phones that have written, by when they wrote last; a phone that is looked for leads
     to its conversation.
     """
@@ -123,7 +123,7 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return Download(f"texts-{mode}.csv", pieces(asking, texts_file.first_line(), read_lines))
 
 
-def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_conversation(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows what the account and a phone have written to each other, and the box that answers to
     those who may send. The path names the phone, or a text that came from it.
     """
@@ -201,7 +201,7 @@ def opt_out(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return redirect(f"{visit.home}/conversations/{phone}?mode={mode}", DoneNotice.SAVED)
 
 
-def not_opted_out(
+def show_opt_out_errors(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError]
 ) -> Response:
     """Shows the conversation again, with what is wrong with the form that opts out."""

@@ -72,16 +72,16 @@ class WrittenTo(NamedTuple):
         return f"{'sandbox' if self.sandbox else 'live'} {self.name}"
 
 
-def handsets(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the phones that texts went to lately."""
     return page("handsets.html", asking, is_live=True, visit=visit, handsets=_handsets(tx, visit))
 
 
-def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_handset(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the texts to and from one phone, the newest last. Raises NotFound for what is no
     number.
     """
-    return _one(tx, asking, visit)
+    return _render(tx, asking, visit)
 
 
 def write(asking: PageRequest) -> Response:
@@ -96,7 +96,7 @@ def write(asking: PageRequest) -> Response:
         asking.awaited(_take(asking, text))
     except ServiceError as refusal:
         with asking.db.read() as tx:
-            return _one(tx, asking, visit, refusal)
+            return _render(tx, asking, visit, refusal)
     return RedirectResponse(f"{visit.home}/handsets/{phone}", SEE_OTHER, HEADERS)
 
 
@@ -130,7 +130,7 @@ def _written(tx: Connection, asking: PageRequest, visit: Visit, phone: str) -> H
     )
 
 
-def _one(
+def _render(
     tx: Connection, asking: PageRequest, visit: Visit, error: ServiceError | None = None
 ) -> Response:
     phone = _phone(asking)

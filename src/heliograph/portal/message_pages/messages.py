@@ -48,7 +48,7 @@ LABELS: Final = {
 }
 
 
-def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the messages that the query selects, newest first. A query that the API would refuse
     is refused with the same words, each at its field.
     """
@@ -89,7 +89,7 @@ def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_message(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows one message of either mode, what became of it, and what to do if it failed."""
     message = _message(tx, visit.account.id, asking.path["message"])
     record = read.as_record(message)

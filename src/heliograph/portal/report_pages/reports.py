@@ -23,7 +23,7 @@ DAYS: Final = "days"
 FIELDS: Final = ("mode", "days", "from", "to")
 
 
-def shown(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_report(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the report that the query asks for. If something is wrong with the query, the page says
     so at the field, and shows no figures.
     """
@@ -52,7 +52,7 @@ def shown(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def file(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def download_table(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Returns one table of a report as a CSV file. Raises InvalidRequest."""
     query = Query(asking.sent.query)
     wanted = read_wanted(query, visit, asking.now_ms)

@@ -18,7 +18,7 @@ from heliograph.users import Right
 FORM_OCTETS_MAX: Final = senders.DOCUMENT_OCTETS_MAX + 16 * 1_024  # with what stands around it
 
 
-def listed(
+def show_list(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the documents of a sender ID. Raises NotFound."""
@@ -45,7 +45,7 @@ def listed(
 def may_attach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the page to those who may attach a document. Raises Forbidden for others."""
     visit.require(tx, Right.SENDERS)
-    return listed(tx, asking, visit)
+    return show_list(tx, asking, visit)
 
 
 def attach(asking: PageRequest) -> Response:
@@ -62,7 +62,7 @@ def attach(asking: PageRequest) -> Response:
         if not wrong.fields:
             raise
         with asking.db.read() as tx:
-            return listed(tx, asking, visit_of(tx, asking), wrong.fields)
+            return show_list(tx, asking, visit_of(tx, asking), wrong.fields)
 
 
 def _attach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -85,7 +85,7 @@ def detach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return redirect(_list_of(asking, visit), DoneNotice.REMOVED)
 
 
-def file(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def download(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Sends a document back. Raises NotFound."""
     sender = senders.own_sender(tx, visit.account.id, asking.path["sender"])
     document = senders.document_of(tx, sender, asking.path["document"])

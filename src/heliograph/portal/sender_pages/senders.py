@@ -24,7 +24,7 @@ SHOWN_MAX: Final = 200
 FIELDS: Final = ("sender", "country_code", "purpose", "mode", "file")
 
 
-def listed(
+def show_list(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the account's sender IDs of both modes, newest first, and the form to those who may use
@@ -65,7 +65,7 @@ class ShownSender(NamedTuple):
 def may_register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the page to those who may register a sender ID. Raises Forbidden for others."""
     visit.require(tx, Right.SENDERS)
-    return listed(tx, asking, visit)
+    return show_list(tx, asking, visit)
 
 
 def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:

@@ -103,7 +103,7 @@ ACTIONS: Final = {
 }
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the entries that the query selects, newest first."""
     found, errors = asked_page(lambda: _selected(tx, asking, visit))
     return page(

@@ -26,7 +26,7 @@ TOLD_MAX: Final = 110  # characters of a value in the audit log, which holds two
 FIELDS: Final = ("name", "country_code", "time_zone", "countries", "daily_credits")
 
 
-def shown(
+def show_settings(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the settings to all members, and a form to owners."""

@@ -24,7 +24,7 @@ RECOVERY_PURPOSE: Final = "recovery codes"
 _GROUP: Final = 4  # characters of the secret, for whoever types it
 
 
-def shown(
+def show_authenticator(
     tx: Connection, asking: PageRequest, visit: OwnVisit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the secret that an app has to know, and asks for a code. It is a QR code, a link for
@@ -46,7 +46,7 @@ def shown(
         visit=visit.shown,
         secret=[secret[start : start + _GROUP] for start in starts],
         address=address,
-        code=_drawn(address),
+        code=_qr_code(address),
         errors={error.field: error.message for error in errors},
     )
 
@@ -101,7 +101,7 @@ def _turn_off(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
     return redirect(user_page.PATH)
 
 
-def _drawn(address: str) -> Markup:
+def _qr_code(address: str) -> Markup:
     """Returns a QR code as SVG, dark on light in both themes, for not all cameras read others."""
     import segno  # few pages need it
 

@@ -13,7 +13,7 @@ from heliograph.users import NotSignedIn, WrongCode, password_tries
 from heliograph.users.password_tries import Guesser, TooManyCodes
 
 
-def ask(asking: PageRequest) -> Response:
+def show_form(asking: PageRequest) -> Response:
     """Shows the form for the code, to whom a code is asked from."""
     back = path_of_page(dict(asking.sent.query).get("back", ""))
     try:
@@ -21,10 +21,10 @@ def ask(asking: PageRequest) -> Response:
             users.user_waiting_for_code(tx, asking.waiting, now_ms=asking.now_ms)
     except NotSignedIn:
         return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
-    return form(asking, 200, back)
+    return render_form(asking, 200, back)
 
 
-def judge(asking: PageRequest) -> Response:
+def sign_in(asking: PageRequest) -> Response:
     """Signs in whose code is right, and leads to where the sign-in began."""
     sent = asking.sent.form
     back = path_of_page(sent.get("back", ""))
@@ -34,14 +34,14 @@ def judge(asking: PageRequest) -> Response:
     except NotSignedIn:  # it took longer than ten minutes
         return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
     except (WrongCode, TooManyCodes) as refused:
-        response = form(asking, refused.status, back, str(refused))
+        response = render_form(asking, refused.status, back, str(refused))
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
         return response
     return finish_sign_in(session, back, browser)
 
 
-def form(
+def render_form(
     asking: PageRequest, status: int, back: str, why: str = "", passkey_why: str = ""
 ) -> Response:
     """Shows the form. `why` says what was wrong with a code, `passkey_why` with a passkey."""

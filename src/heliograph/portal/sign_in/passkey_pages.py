@@ -56,8 +56,10 @@ def sign_in(asking: PageRequest) -> Response:
             browser = password_tries.know_browser(tx, user_id, asking.browser, now_ms=asking.now_ms)
     except PasskeyRefused as refused:
         if is_second:
-            return code_page.form(asking, refused.status, back, passkey_why=str(refused))
-        return sign_in_pages.form(asking, refused.status, back=back, passkey_why=str(refused))
+            return code_page.render_form(asking, refused.status, back, passkey_why=str(refused))
+        return sign_in_pages.render_form(
+            asking, refused.status, back=back, passkey_why=str(refused)
+        )
     return finish_sign_in(session, back, browser)
 
 

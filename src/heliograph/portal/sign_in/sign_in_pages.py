@@ -35,19 +35,19 @@ class WrongPassword(Unauthorized):
     reason = "wrong_password"
 
 
-def signed_out(asking: PageRequest) -> Response:
+def show_signed_out(asking: PageRequest) -> Response:
     """Says how to come in. Who comes in is led to the page that was asked for, and finds there what
     he or she had typed when the session ended.
     """
     kept = sealed_after_end(asking)
     is_kept = bool(kept) or is_kept_for(asking)
-    response = form(asking, 401, back=asking.page, is_kept=is_kept)
+    response = render_form(asking, 401, back=asking.page, is_kept=is_kept)
     if kept:
         keep(response, kept)
     return response
 
 
-def confirm(asking: PageRequest, missing: NotFresh) -> Response:
+def ask_to_sign_in_again(asking: PageRequest, missing: NotFresh) -> Response:
     """Asks who is signed in to do so once more, and leads back to the page. It says what is missing
     in this session. What was typed is there again then.
     """
@@ -55,7 +55,7 @@ def confirm(asking: PageRequest, missing: NotFresh) -> Response:
         user = users.session_of(tx, asking.session, now_ms=asking.now_ms).user
     kept = sealed(asking, user.id)
     is_kept = bool(kept) or is_kept_for(asking)
-    response = form(
+    response = render_form(
         asking, 403, back=asking.page, email=user.email, missing=missing, is_kept=is_kept
     )
     if kept:
@@ -63,12 +63,12 @@ def confirm(asking: PageRequest, missing: NotFresh) -> Response:
     return response
 
 
-def ask_password(asking: PageRequest) -> Response:
+def show_form(asking: PageRequest) -> Response:
     """Shows the form that signs in, and leads to the page that the query names."""
-    return form(asking, 200, back=path_of_page(dict(asking.sent.query).get("back", "")))
+    return render_form(asking, 200, back=path_of_page(dict(asking.sent.query).get("back", "")))
 
 
-def with_password(asking: PageRequest) -> Response:
+def sign_in_with_password(asking: PageRequest) -> Response:
     """Signs in somebody whose password is right. The answer to a wrong password and the one to an
     unknown address are the same, and take the same time.
     """
@@ -78,7 +78,9 @@ def with_password(asking: PageRequest) -> Response:
     try:
         begun, browser = _begin(asking, guesser, sent.get("password", ""))
     except (WrongPassword, TooManyTries) as refused:
-        response = form(asking, refused.status, back=back, why=str(refused), email=guesser.email)
+        response = render_form(
+            asking, refused.status, back=back, why=str(refused), email=guesser.email
+        )
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
         return response
@@ -107,7 +109,7 @@ def mail_link(asking: PageRequest) -> Response:
     return response
 
 
-def invited(asking: PageRequest) -> Response:
+def show_invitation(asking: PageRequest) -> Response:
     """Shows who invites, and a button that accepts."""
     try:
         with asking.db.read() as tx:
@@ -138,7 +140,7 @@ def accept_invitation(asking: PageRequest) -> Response:
             home = home_of(accounts.by_id(tx, invitation.account_id))
     except SignInFirst as refused:
         back = path_of_page(f"/portal/invitation/{asking.path['link']}")
-        return form(asking, refused.status, back=back, why=str(refused))
+        return render_form(asking, refused.status, back=back, why=str(refused))
     except NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
     if secret is None:
@@ -154,12 +156,12 @@ def _signed_in(tx: Connection, asking: PageRequest) -> str | None:
         return None
 
 
-def ask(asking: PageRequest) -> Response:
+def show_link_button(asking: PageRequest) -> Response:
     """Shows a button. Pressing it signs in with the link in the path, which works only once."""
     return page("sign_in.html", asking, link=asking.path["link"])
 
 
-def sign_in(asking: PageRequest) -> Response:
+def sign_in_with_link(asking: PageRequest) -> Response:
     """Signs in with the link, which then works no more. It leads to the page where this browser
     has asked for the link, or to the overview. If the link was used before, a page says so.
     """
@@ -210,7 +212,7 @@ def _begin(asking: PageRequest, guesser: Guesser, password: str) -> tuple[SignIn
         return begun, password_tries.know_browser(tx, stored.user_id, asking.browser, now_ms=now_ms)
 
 
-def form(
+def render_form(
     asking: PageRequest,
     status: int,
     *,

@@ -34,7 +34,9 @@ class Country(NamedTuple):
     name: str
 
 
-def form(asking: PageRequest, errors: Sequence[FieldError] = (), status: int = 200) -> Response:
+def show_form(
+    asking: PageRequest, errors: Sequence[FieldError] = (), status: int = 200
+) -> Response:
     """Shows the form for an account."""
     _require_open(asking)
     return page(
@@ -47,21 +49,21 @@ def form(asking: PageRequest, errors: Sequence[FieldError] = (), status: int = 2
     )
 
 
-def ask(asking: PageRequest) -> Response:
+def request_link(asking: PageRequest) -> Response:
     """Has a link mailed that makes the account."""
     _require_open(asking)
     try:
         wanted = _read(body_of(asking))
         with asking.db.write() as tx:
-            run_user_form_once(tx, asking, NOBODY, lambda tx: _mailed(tx, asking, wanted))
+            run_user_form_once(tx, asking, NOBODY, lambda tx: _mail_link(tx, asking, wanted))
     except InvalidRequest as refused:
-        return form(asking, refused.fields, refused.status)
+        return show_form(asking, refused.fields, refused.status)
     except RateLimited as refused:
-        return form(asking, [FieldError("email", str(refused))], refused.status)
+        return show_form(asking, [FieldError("email", str(refused))], refused.status)
     return page("sign_up_mailed.html", asking, email=wanted.email)
 
 
-def _mailed(tx: Connection, asking: PageRequest, wanted: SignUp) -> Answer:
+def _mail_link(tx: Connection, asking: PageRequest, wanted: SignUp) -> Answer:
     """Has the link mailed. Raises RateLimited."""
     guesser = Guesser(wanted.email, asking.address, asking.browser)
     password_tries.count_sign_up(tx, guesser, now_ms=asking.now_ms)
@@ -69,7 +71,7 @@ def _mailed(tx: Connection, asking: PageRequest, wanted: SignUp) -> Answer:
     return Answer({})
 
 
-def confirm(asking: PageRequest) -> Response:
+def show_confirmation(asking: PageRequest) -> Response:
     """Shows what the link makes, and a button that makes it. Raises NotFound where sign-up was
     closed after the link was mailed.
     """
@@ -82,7 +84,7 @@ def confirm(asking: PageRequest) -> Response:
     return page("sign_up_confirm.html", asking, link=asking.path["link"], wanted=wanted)
 
 
-def make(asking: PageRequest) -> Response:
+def make_account(asking: PageRequest) -> Response:
     """Makes the account and its owner, signs in, and leads to the account's overview. Raises
     NotFound where sign-up was closed after the link was mailed.
     """
@@ -90,13 +92,13 @@ def make(asking: PageRequest) -> Response:
     try:
         with asking.db.write() as tx:
             wanted = users.sign_ups.use(tx, asking.path["link"], now_ms=asking.now_ms)
-            begun, home = _made(tx, asking, wanted)
+            begun, home = _make_account(tx, asking, wanted)
     except NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
     return continue_sign_in(begun, home)
 
 
-def _made(tx: Connection, asking: PageRequest, wanted: SignUp) -> tuple[SignIn, str]:
+def _make_account(tx: Connection, asking: PageRequest, wanted: SignUp) -> tuple[SignIn, str]:
     """Returns the owner's sign-in, and the path of the new account, which is in sandbox only."""
     now_ms = asking.now_ms
     account = accounts.create(tx, wanted.company, wanted.country_code, sandbox=True, now_ms=now_ms)

@@ -18,7 +18,7 @@ from heliograph.users import password_tries
 PATH = "/portal/you"
 
 
-def shown(
+def show_user(
     tx: Connection, asking: PageRequest, visit: OwnVisit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows a form for a new password, and the user's sessions."""
@@ -52,7 +52,7 @@ def set_password(asking: PageRequest) -> Response:
         password = users.read_password(asking.sent.form.get("password", ""), user.email)
     except InvalidRequest as refused:
         with asking.db.read() as tx:
-            return shown(tx, asking, visit, refused.fields)
+            return show_user(tx, asking, visit, refused.fields)
     argon2 = users.hashed(password)  # in no transaction: it takes a while
     with asking.db.write() as tx:
         own_visit_of(tx, asking)

@@ -20,7 +20,7 @@ from heliograph.wallet import Wallet
 FIELDS: Final = ("low_balance_credits", "low_balance_amount")
 
 
-def ask(
+def show_form(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form with both thresholds. It takes a fresh sign-in, as all that is about money."""

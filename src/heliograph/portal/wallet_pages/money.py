@@ -16,7 +16,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download, page
 from heliograph.portal.span_fields import as_asked, as_typed
 from heliograph.portal.visit import Visit
-from heliograph.portal.wallet_pages.levels_plot import plot
+from heliograph.portal.wallet_pages.levels_plot import levels_plot
 from heliograph.users import Right
 from heliograph.wallet import ENTRY_TYPES, REFERENCE_MAX, TRANSACTIONS_LIMIT_MAX, Entry
 from heliograph.wallet.files import ledger_file
@@ -24,7 +24,7 @@ from heliograph.wallet.files import ledger_file
 FIELDS: Final = ("type", "reference", "since", "until")
 
 
-def ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the wallet, and the entries that the query selects, newest first. The query is read
     like that of GET /wallet/transactions.
     """
@@ -42,7 +42,7 @@ def ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         status=400 if errors else 200,
         visit=visit,
         wallet=held,
-        plot=plot(tx, visit, asking.now_ms),
+        plot=levels_plot(tx, visit, asking.now_ms),
         may_buy=visit.may(Right.MONEY) and not visit.account.sandbox,
         file_query=urlencode({name: typed[name] for name in FIELDS if typed.get(name)}),
         entries=[(entry, wallet.as_record(entry)) for entry in found.rows],

@@ -23,7 +23,7 @@ REFERENCE_PREFIX: Final = "portal-"  # so that the ledger tells where it was bou
 PATH: Final = "POST /portal/money/buy"  # of keys: those of programs have other paths
 
 
-def ask(
+def show_form(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the price, and what as many credits as were asked for would cost."""

@@ -12,13 +12,13 @@ from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
 from heliograph.console.account_days import days_of
-from heliograph.console.account_past import past_of
+from heliograph.console.account_past import history_of
 from heliograph.console.navigation import ACCOUNTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.list_page import list_page, one_more
+from heliograph.portal.list_page import list_page, with_one_more_row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.wallet import Wallet
@@ -43,7 +43,7 @@ def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Resp
     wanted = read_page(query, most=SHOWN_MAX)
     query.finish()
     wanted = wanted._replace(limit=min(wanted.limit, SHOWN_MAX))
-    found = _found(tx, looked_for, one_more(wanted))
+    found = _found(tx, looked_for, with_one_more_row(wanted))
     shown = list_page(asking, wanted, found, lambda account: account.id)
     return page(
         "accounts.html",
@@ -71,7 +71,7 @@ def show_account(
         asking,
         visit,
         status=400 if errors else 200,
-        past=past_of(tx, account, asking.now_ms),
+        past=history_of(tx, account, asking.now_ms),
         shown=days_of(tx, account.id, asking.now_ms),
         account=account,
         wallet=held,

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from heliograph import accounts, users
 from heliograph.base.errors import FieldError
-from heliograph.console.account_past import past_of
+from heliograph.console.account_past import history_of
 from heliograph.console.navigation import APPROVALS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -30,7 +30,7 @@ def show_account(
         asking,
         visit,
         status=400 if errors else 200,
-        past=past_of(tx, account, asking.now_ms),
+        past=history_of(tx, account, asking.now_ms),
         members=users.members_of(tx, account.id),
         typed=body_of(asking),
         errors={error.field: error.message for error in errors},

@@ -157,7 +157,7 @@ PAGES: Final = (
         CARRIERS,
         checked_form_for_operators(
             OperatorRight.CARRIERS,
-            bind_trials.try_first,
+            bind_trials.try_before_adding,
             form_for_operators(
                 OperatorRight.CARRIERS, carriers.add, carriers.show_list, is_fresh=True
             ),
@@ -171,7 +171,7 @@ PAGES: Final = (
     ),
     form_route(
         f"{CARRIER}/try",
-        long_form_for_operators(OperatorRight.CARRIERS, bind_trials.try_known),
+        long_form_for_operators(OperatorRight.CARRIERS, bind_trials.try_stored),
         Lane.TRIAL_BINDS,
     ),
     page_route(CARRIER, page_for_operators(carriers.show_carrier)),

@@ -18,7 +18,7 @@ from heliograph.keys import ALL_PERMISSIONS, ApiKey
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.languages import marked
 from heliograph.portal.list_page import list_page
-from heliograph.portal.once import once_for_path, random_of, record_of
+from heliograph.portal.once import random_of, record_of, run_path_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit
@@ -119,7 +119,7 @@ def make(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         visit.audit(tx, asking, "key.make", keys.text_id(record), f"{mode}: {record.name}")
         return Answer({"id": keys.text_id(record)})
 
-    made = record_of(once_for_path(tx, asking, visit, effect))
+    made = record_of(run_path_form_once(tx, asking, visit, effect))
     key = keys.make_key(mode == "sandbox", random)
     return page("key_made.html", asking, visit=visit, key=key, record=keys.find(tx, made["id"]))
 

@@ -35,7 +35,7 @@ from heliograph.portal.handlers import (
 )
 from heliograph.portal.lanes import Lane
 from heliograph.portal.message_pages import conversations, handsets, messages
-from heliograph.portal.once import redirects_once, redirects_once_by
+from heliograph.portal.once import redirect_once, redirect_user_once
 from heliograph.portal.page_request import HOME
 from heliograph.portal.report_pages import reports
 from heliograph.portal.sender_pages import documents, senders
@@ -78,7 +78,7 @@ SIGN_IN_PAGES: Final = (
     page_route(passkey_pages.PATH, page_for_users(passkey_pages.registration_options)),
     form_route(
         passkey_pages.PATH,
-        form_for_users(redirects_once_by(passkey_pages.change), user_page.show_user),
+        form_for_users(redirect_user_once(passkey_pages.change), user_page.show_user),
     ),
     form_route(
         f"{user_page.PATH}/language",
@@ -135,7 +135,7 @@ PAGES: Final = (
     page_route(f"{CONTACTS}/new", page_for_members(contacts.show_form)),
     form_route(
         f"{CONTACTS}/new",
-        form_for_members(Right.CONTACTS, redirects_once(contacts.add), contacts.show_form),
+        form_for_members(Right.CONTACTS, redirect_once(contacts.add), contacts.show_form),
     ),
     page_route(f"{CONTACTS}/export", page_for_members(contact_export.export)),
     page_route(f"{CONTACTS}/import", page_for_members(contact_import.show_form)),
@@ -146,7 +146,7 @@ PAGES: Final = (
     form_route(
         IMPORT,
         form_for_members(
-            Right.CONTACTS, redirects_once(contact_import.change), contact_import.show_form
+            Right.CONTACTS, redirect_once(contact_import.change), contact_import.show_form
         ),
     ),
     page_route(f"{CONTACTS}/tags", long_page_for_members(contact_tags.show_form)),
@@ -156,13 +156,13 @@ PAGES: Final = (
     page_route(f"{CONTACT}/remove", page_for_members(contacts.ask_remove)),
     form_route(
         f"{CONTACT}/remove",
-        form_for_members(Right.CONTACTS, redirects_once(contacts.remove), contacts.ask_remove),
+        form_for_members(Right.CONTACTS, redirect_once(contacts.remove), contacts.ask_remove),
     ),
     page_route(f"{OF_ACCOUNT}/senders", page_for_members(senders.show_list)),
     files_form_route(
         f"{OF_ACCOUNT}/senders",
         page_for_members(senders.may_register),
-        form_for_members(Right.SENDERS, redirects_once(senders.register), senders.show_list),
+        form_for_members(Right.SENDERS, redirect_once(senders.register), senders.show_list),
         documents.FORM_OCTETS_MAX,
         DOCUMENTS_PER_SENDER_MAX,
     ),
@@ -179,7 +179,7 @@ PAGES: Final = (
     ),
     form_route(
         f"{DOCUMENTS}/{{document}}",
-        form_for_members(Right.SENDERS, redirects_once(documents.detach), documents.show_list),
+        form_for_members(Right.SENDERS, redirect_once(documents.detach), documents.show_list),
     ),
     page_route(f"{DOCUMENTS}/{{document}}/file", page_for_members(documents.download)),
     page_route(f"{OF_ACCOUNT}/campaigns", page_for_members(campaigns.show_list)),
@@ -250,7 +250,7 @@ PAGES: Final = (
     page_route(ENDPOINT, page_for_members(webhooks.show_endpoint)),
     form_route(
         ENDPOINT,
-        form_for_members(Right.WEBHOOKS, redirects_once(webhooks.change), webhooks.show_endpoint),
+        form_for_members(Right.WEBHOOKS, redirect_once(webhooks.change), webhooks.show_endpoint),
     ),
     form_route(
         f"{ENDPOINT}/secret",
@@ -263,7 +263,7 @@ PAGES: Final = (
     page_route(f"{OF_ACCOUNT}/members", page_for_members(members.show_list)),
     form_route(
         f"{OF_ACCOUNT}/members",
-        form_for_members(Right.MEMBERS, redirects_once(members.change), members.show_list),
+        form_for_members(Right.MEMBERS, redirect_once(members.change), members.show_list),
     ),
     page_route(f"{OF_ACCOUNT}/requests", page_for_members(request_log.show_list)),
     page_route(f"{OF_ACCOUNT}/settings", page_for_members(settings.show_settings)),

@@ -25,7 +25,7 @@ from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
-from heliograph.console import pages_beside
+from heliograph.console import portal_and_console
 from heliograph.database import clock_check, clock_watch, processes
 from heliograph.database.database import Database
 from heliograph.database.leases import ANSWERING, API, LOOK_S, Lease, Retired
@@ -132,7 +132,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
             settings,
             db,
             _found_by_looking if wake_sender is None else wake_sender.wake_others,
-            partial(pages_beside, settings, db, Proxies(settings.trusted_proxies).client_of),
+            partial(portal_and_console, settings, db, Proxies(settings.trusted_proxies).client_of),
         )
         await app.start()
         keeping_lock = asyncio.create_task(counting.keep())

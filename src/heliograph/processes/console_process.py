@@ -20,7 +20,7 @@ from heliograph.base import open_files
 from heliograph.base.log import survive_faults
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import Settings
-from heliograph.console import console_alone
+from heliograph.console import console_only
 from heliograph.database import clock_watch, processes
 from heliograph.database.database import Database
 from heliograph.database.leases import CONSOLE, Lease
@@ -74,7 +74,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         await asyncio.to_thread(lease.begin, () if db.postgresql else (CONSOLE,))
         # again: a rotation sees who is registered
         await asyncio.to_thread(require_secret_key, db, settings)
-        app = WebPagesApp(settings, db, partial(console_alone, settings, db))
+        app = WebPagesApp(settings, db, partial(console_only, settings, db))
         server = Server(app, settings.drain_s or 0.0)
         beside = [
             asyncio.create_task(task)

@@ -16,7 +16,7 @@ from heliograph.api.shutdown import Server
 from heliograph.base import open_files
 from heliograph.base.log import Log
 from heliograph.base.settings import Settings
-from heliograph.console import pages_beside
+from heliograph.console import portal_and_console
 from heliograph.database import migrate, processes
 from heliograph.database.database import Database
 from heliograph.database.leases import SERVE
@@ -60,7 +60,7 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
         settings,
         db,
         lambda carrier_ids: sending.wake(carrier_ids),
-        partial(pages_beside, settings, db, Proxies(settings.trusted_proxies).client_of),
+        partial(portal_and_console, settings, db, Proxies(settings.trusted_proxies).client_of),
     )
     sending = Sending(db, app.cache, settings, app.queue, SERVE)
     asyncio.get_running_loop().set_exception_handler(unexpected)

@@ -10,7 +10,7 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Query
 from heliograph.carriers import GENERAL, Rate, Rates
 from heliograph.console.operator_visit import OperatorVisit
-from heliograph.console.rate_pages.rates import RatesOfOne, whose_rates
+from heliograph.console.rate_pages.rates import RateOwner, rate_owner_of
 from heliograph.console.rate_pages.weighed_rows import weighed_rows
 from heliograph.console.rendering import page
 from heliograph.portal.page_request import PageRequest
@@ -26,10 +26,10 @@ def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Resp
     query.finish()
     errors: list[FieldError] = []
     try:
-        whose = whose_rates(tx, typed)
+        whose = rate_owner_of(tx, typed)
     except InvalidRequest as wrong:
         errors += wrong.fields
-        whose = RatesOfOne(None)
+        whose = RateOwner(None)
     market = pricing.load_market(tx)
     rates = carriers.load_rates(tx, GENERAL)
     if whose.account is not None:

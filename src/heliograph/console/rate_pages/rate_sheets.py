@@ -21,7 +21,7 @@ from heliograph.console.rate_pages.weighed_rows import weighed_rows
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.once import redirects_once_by
+from heliograph.portal.once import redirect_user_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.pricing import BadRow, ChangeKind, sheets
@@ -98,7 +98,7 @@ def upload(asking: PageRequest) -> Response:
         )
         return redirect(f"{SHEETS}/{sheet.text_id}")
 
-    return asking.db.transact(lambda tx: redirects_once_by(store)(tx, asking, visit))
+    return asking.db.transact(lambda tx: redirect_user_once(store)(tx, asking, visit))
 
 
 may_upload_at_all = in_own_transactions(may_upload)

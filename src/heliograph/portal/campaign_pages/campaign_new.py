@@ -13,7 +13,7 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.campaigns import Campaign, SampleText
 from heliograph.portal.campaign_pages.campaigns import of_account
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.once import redirects_once
+from heliograph.portal.once import redirect_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page, redirect
 from heliograph.portal.visit import MODES, Visit
@@ -39,7 +39,7 @@ def show_form(
     visit.require(tx, Right.CAMPAIGNS)
     modes = visit.modes
     query = dict(asking.sent.query)
-    like = _like(of_account(tx, query["from"], visit)) if query.get("from") else {}
+    like = _fields_of(of_account(tx, query["from"], visit)) if query.get("from") else {}
     typed = {"audience": "all", "mode": query.get("mode", visit.mode), **like, **asking.sent.form}
     mode = typed["mode"] if typed["mode"] in modes else visit.mode
     return page(
@@ -50,8 +50,8 @@ def show_form(
         visit=visit,
         preview=None if errors or not asking.sent.form else _text_preview(tx, asking, visit),
         typed=typed,
-        errors={_of_form(error.field): error.message for error in errors},
-        others=[error for error in errors if _of_form(error.field) not in FIELDS],
+        errors={_form_field(error.field): error.message for error in errors},
+        others=[error for error in errors if _form_field(error.field) not in FIELDS],
         mode=mode,
         modes=modes,
         senders=campaigns.senders_for(tx, visit.account.id, sandbox=mode == "sandbox"),
@@ -96,7 +96,7 @@ def store_draft(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """
     if asking.sent.form.get("do") == "preview":
         return show_form(tx, asking, visit)
-    return redirects_once(_store_draft)(tx, asking, visit)
+    return redirect_once(_store_draft)(tx, asking, visit)
 
 
 def _store_draft(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -123,7 +123,7 @@ def _read_form(asking: PageRequest, visit: Visit) -> tuple[str, dict[str, Any]]:
     }
 
 
-def _like(campaign: Campaign) -> dict[str, str]:
+def _fields_of(campaign: Campaign) -> dict[str, str]:
     """Returns how the form is filled in for a campaign like this one."""
     return {
         "mode": "sandbox" if campaign.sandbox else "live",
@@ -147,6 +147,6 @@ def _tags(text: str) -> list[str] | None:
     return [line.strip() for line in text.splitlines() if line.strip()] or None
 
 
-def _of_form(field: str) -> str:
+def _form_field(field: str) -> str:
     """Returns the field of the form that an error belongs to, such as `tags` for `tags[0]`."""
     return field.partition("[")[0]

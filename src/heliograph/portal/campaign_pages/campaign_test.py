@@ -12,7 +12,7 @@ from heliograph.base.short_texts import refused
 from heliograph.messages.accept import read_send_request
 from heliograph.portal import send
 from heliograph.portal.campaign_pages.campaigns import of_account, render_campaign
-from heliograph.portal.once import CHANGED, changed_since, send_once
+from heliograph.portal.once import CHANGED, conflict_in_words, send_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.portal.visit import Visit, visit_of
@@ -30,13 +30,13 @@ def send_test(asking: PageRequest) -> Response:
         visit = visit_of(tx, asking)
         visit.require(tx, Right.SEND)
     try:
-        message_id = _sent(asking, visit)
+        message_id = _send(asking, visit)
     except ServiceError as refusal:
         return render_campaign(asking, visit, refusal)
     return redirect(f"{visit.home}/messages/{message_id}", DoneNotice.ON_ITS_WAY)
 
 
-def _sent(asking: PageRequest, visit: Visit) -> str:
+def _send(asking: PageRequest, visit: Visit) -> str:
     """Raises what POST /sms/send refuses, and NotFound, NoRecipients and InvalidRequest."""
     typed = asking.sent.form.get("to", "").strip()
     phone = parse_phone(typed, None, visit.account.country_code)
@@ -57,6 +57,6 @@ def _sent(asking: PageRequest, visit: Visit) -> str:
     request.passes_opt_outs = True  # as the command `campaign test`
     send_once(asking, request, f"{PATH}/{campaigns.text_id(campaign)}/test")
     try:
-        return str(send.accepted(asking, request)["message_id"])
+        return str(send.accept(asking, request)["message_id"])
     except Conflict as error:
-        raise changed_since(error, CHANGED) from error
+        raise conflict_in_words(error, CHANGED) from error

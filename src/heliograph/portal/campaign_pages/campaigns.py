@@ -27,7 +27,7 @@ from heliograph.portal.campaign_pages.campaign_reasons import REASONS
 from heliograph.portal.languages.formats import start_time
 from heliograph.portal.list_page import list_page
 from heliograph.portal.message_pages.failure_advice import ADVICE
-from heliograph.portal.once import redirects_once
+from heliograph.portal.once import redirect_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit, visit_of
@@ -125,7 +125,7 @@ def change(asking: PageRequest) -> Response:
     try:
         with asking.db.write() as tx:
             visit = _require(tx, asking)
-            return redirects_once(_change)(tx, asking, visit)
+            return redirect_once(_change)(tx, asking, visit)
     except (Conflict, InvalidRequest) as refusal:
         return render_campaign(asking, visit, refusal)
 

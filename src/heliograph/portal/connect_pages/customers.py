@@ -16,7 +16,7 @@ from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
 from heliograph.connect import NEEDLE_MAX, Customer
 from heliograph.portal.filled_form import body_of, choice_of, with_numbers
-from heliograph.portal.list_page import ListPage, asked_page, list_page
+from heliograph.portal.list_page import ListPage, list_page, page_or_errors
 from heliograph.portal.once import run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
@@ -37,7 +37,7 @@ def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     require_partner(visit)
     typed = dict(asking.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
-    found, errors = asked_page(lambda: _selected(tx, asking, visit))
+    found, errors = page_or_errors(lambda: _select(tx, asking, visit))
     return page(
         "customers.html",
         asking,
@@ -53,7 +53,7 @@ def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Customer]:
+def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Customer]:
     """Raises InvalidRequest."""
     query = Query(asking.sent.query)
     wanted = read_page(query)

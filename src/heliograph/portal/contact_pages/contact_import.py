@@ -18,7 +18,7 @@ from heliograph.contacts import ContactOwner, stored_import
 from heliograph.contacts.csv_file import Sheet
 from heliograph.contacts.stored_import import FileToImport
 from heliograph.portal.contact_pages.contacts import read_owner
-from heliograph.portal.once import redirects_once
+from heliograph.portal.once import redirect_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
@@ -74,7 +74,7 @@ def store(asking: PageRequest) -> Response:
         return redirect(f"{visit.home}/contacts/imports/{import_id}")
 
     # again, if a button of another import was in its way
-    return asking.db.transact(lambda tx: redirects_once(begin)(tx, asking, visit))
+    return asking.db.transact(lambda tx: redirect_once(begin)(tx, asking, visit))
 
 
 def show_import(tx: Connection, asking: PageRequest, visit: Visit) -> Response:

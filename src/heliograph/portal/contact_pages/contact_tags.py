@@ -12,7 +12,7 @@ from heliograph.base.forms import Query
 from heliograph.base.short_texts import refused
 from heliograph.contacts import tag_many
 from heliograph.contacts.tag_many import Chosen, TagChange, TagCount
-from heliograph.portal.contact_pages.contacts import PICKED_MAX, read_wanted
+from heliograph.portal.contact_pages.contacts import PICKED_MAX, read_contacts_query
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
@@ -26,7 +26,7 @@ CHOOSING: Final = ("mode", "q", "all", "picked")  # the fields that say which co
 FIELDS: Final = (*CHOOSING, "tag", "way")
 
 
-class TagsWanted(NamedTuple):
+class TagForm(NamedTuple):
     """Says whose tags are changed, and what the form's fields are to say so again. `change` is
     None until a tag is typed.
     """
@@ -55,7 +55,7 @@ def change(asking: PageRequest) -> Response:
         visit.require(tx, Right.CONTACTS)
     fields = [(name, value) for name, value in asking.sent.form.items() if name in FIELDS]
     try:
-        wanted = _read(fields, visit)
+        wanted = _read_form(fields, visit)
         if wanted.change is None:
             raise refused("tag", "is required")
         matching = tag_many.count(asking.db, wanted.chosen, wanted.change)
@@ -83,11 +83,11 @@ def change(asking: PageRequest) -> Response:
     )
 
 
-def _read(fields: Sequence[tuple[str, str]], visit: Visit) -> TagsWanted:
+def _read_form(fields: Sequence[tuple[str, str]], visit: Visit) -> TagForm:
     """Raises InvalidRequest for all that is wrong with them."""
     given = dict(fields)
     query = Query([(name, given.get(name, "")) for name in ("mode", "q")])
-    wanted = read_wanted(query, visit)
+    wanted = read_contacts_query(query, visit)
     query.finish()
     picked = [each for each in given.get("picked", "").split(BETWEEN) if each]
     if len(picked) > PICKED_MAX:
@@ -99,10 +99,10 @@ def _read(fields: Sequence[tuple[str, str]], visit: Visit) -> TagsWanted:
     tag = given.get("tag", "").strip()
     again = [(name, given[name]) for name in CHOOSING if given.get(name)]
     if not tag:
-        return TagsWanted(chosen, None, again)
+        return TagForm(chosen, None, again)
     way = choice_of("way", given.get("way", "add"), WAYS)
     try:
-        return TagsWanted(chosen, tag_many.read_tag_change(tag, is_added=way == "add"), again)
+        return TagForm(chosen, tag_many.read_tag_change(tag, is_added=way == "add"), again)
     except ValueError as error:
         raise refused("tag", str(error)) from error
 
@@ -116,7 +116,7 @@ def _render(
     """Opens transactions, so none may be open."""
     wanted, counted = None, None
     try:
-        wanted = _read(fields, visit)
+        wanted = _read_form(fields, visit)
         if wanted.change is not None and wrong is None:
             counted = tag_many.count(asking.db, wanted.chosen, wanted.change)
     except InvalidRequest as error:

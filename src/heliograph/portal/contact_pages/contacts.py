@@ -35,7 +35,7 @@ FIELDS = ("q", "mode")
 PICKED_MAX = 50  # contacts that are selected one by one: a query has a field for each
 
 
-class ContactsWanted(NamedTuple):
+class ContactsQuery(NamedTuple):
     """Says which contacts a page is about: all of this owner, or those that a search finds."""
 
     owner: ContactOwner
@@ -53,11 +53,11 @@ class OwnContact(NamedTuple):
         return "sandbox" if self.owner.sandbox else "live"
 
 
-def read_wanted(query: Query, visit: Visit) -> ContactsWanted:
+def read_contacts_query(query: Query, visit: Visit) -> ContactsQuery:
     """Reads `mode` and `q` as GET /contacts does. What is wrong is added to the query's errors."""
     mode = query.choice("mode", MODES) or visit.mode
     needle = query.text("q", most=NEEDLE_MAX)
-    return ContactsWanted(ContactOwner(visit.account.id, mode == "sandbox"), needle)
+    return ContactsQuery(ContactOwner(visit.account.id, mode == "sandbox"), needle)
 
 
 def read_owner(asking: PageRequest, visit: Visit) -> ContactOwner:
@@ -77,7 +77,7 @@ def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     typed["mode"] = typed.get("mode") or visit.mode
     found, errors = ListPage[Contact]([], None), list[FieldError]()
     try:
-        found = _selected(tx, asking, visit)
+        found = _select(tx, asking, visit)
     except InvalidRequest as wrong:
         errors = list(wrong.fields)
     return page(
@@ -102,7 +102,7 @@ def show_form(
     """Shows the form that adds a contact."""
     visit.require(tx, Right.CONTACTS)
     query = dict(asking.sent.query)
-    wrong = contact_form.wrong_in(errors)
+    wrong = contact_form.form_errors_of(errors)
     typed = {"mode": query.get("mode") or visit.mode, **asking.sent.form}
     return page(
         "contact_new.html",
@@ -142,9 +142,9 @@ def show_contact(
 ) -> Response:
     """Shows a contact, and a form that changes it to those who may."""
     found = _of_account(tx, asking, visit)
-    wrong = contact_form.wrong_in(errors)
+    wrong = contact_form.form_errors_of(errors)
     is_typed = bool(errors) or asking.sent.form.get("do") == "change"
-    typed = asking.sent.form if is_typed else contact_form.filled_with(found.contact)
+    typed = asking.sent.form if is_typed else contact_form.fields_of(found.contact)
     return page(
         "contact.html",
         asking,
@@ -208,10 +208,10 @@ def remove(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return redirect(f"{visit.home}/contacts?mode={found.mode}", DoneNotice.REMOVED)
 
 
-def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Contact]:
+def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Contact]:
     """Raises InvalidRequest."""
     query = Query(asking.sent.query)
-    wanted, page_wanted = read_wanted(query, visit), read_page(query)
+    wanted, page_wanted = read_contacts_query(query, visit), read_page(query)
     query.finish()
     found = contacts.newest(
         tx, wanted.owner, wanted.needle, limit=page_wanted.limit + 1, before=page_wanted.before

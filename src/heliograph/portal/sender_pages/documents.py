@@ -8,9 +8,9 @@ from starlette.responses import Response
 
 from heliograph import senders
 from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.portal.once import redirects_once
+from heliograph.portal.once import redirect_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import DoneNotice, kept_file, page, redirect
+from heliograph.portal.rendering import DoneNotice, page, redirect, uploaded_file
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.senders import SUBMITTED
 from heliograph.users import Right
@@ -54,7 +54,7 @@ def attach(asking: PageRequest) -> Response:
     def effect(tx: Connection) -> Response:
         visit = visit_of(tx, asking)
         visit.require(tx, Right.SENDERS)
-        return redirects_once(_attach)(tx, asking, visit)
+        return redirect_once(_attach)(tx, asking, visit)
 
     try:
         return asking.db.transact(effect)
@@ -89,7 +89,7 @@ def download(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Sends a document back. Raises NotFound."""
     sender = senders.own_sender(tx, visit.account.id, asking.path["sender"])
     document = senders.document_of(tx, sender, asking.path["document"])
-    return kept_file(senders.content_of(tx, document), document.file_name, document.media_type)
+    return uploaded_file(senders.content_of(tx, document), document.file_name, document.media_type)
 
 
 def _list_of(asking: PageRequest, visit: Visit) -> str:

@@ -14,7 +14,7 @@ from heliograph.portal.page_request import PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, DoneNotice, redirect
 from heliograph.portal.sign_in import code_page, sign_in_pages, user_page
 from heliograph.portal.sign_in.finish_sign_in import finish_sign_in
-from heliograph.portal.visit import OwnVisit
+from heliograph.portal.visit import UserVisit
 from heliograph.users import passkeys, password_tries
 from heliograph.users.passkeys import Asker, PasskeyRefused
 
@@ -63,7 +63,7 @@ def sign_in(asking: PageRequest) -> Response:
     return finish_sign_in(session, back, browser)
 
 
-def registration_options(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
+def registration_options(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
     """Answers what a browser has to know to make a passkey, for the script of the user's page."""
     visit.require_proof(tx, asking.now_ms)
     options = passkeys.registration_options(
@@ -72,7 +72,7 @@ def registration_options(tx: Connection, asking: PageRequest, visit: OwnVisit) -
     return JSONResponse(options, headers=HEADERS)
 
 
-def change(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
+def change(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
     """Makes a passkey of the user's, gives one another name, or removes one. One that is made or
     removed ends the user's other sessions, as a new password does.
     """

@@ -11,7 +11,12 @@ from heliograph import accounts, users
 from heliograph.base.errors import NotFound, Unauthorized
 from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie, set_cookie
-from heliograph.portal.filled_form import is_kept_for, keep, sealed, sealed_after_end
+from heliograph.portal.filled_form import (
+    has_kept_form,
+    keep_form,
+    seal_form,
+    seal_form_of_ended_session,
+)
 from heliograph.portal.once import NOBODY, run_user_form_once
 from heliograph.portal.page_request import (
     BACK_COOKIE,
@@ -39,11 +44,11 @@ def show_signed_out(asking: PageRequest) -> Response:
     """Says how to come in. Who comes in is led to the page that was asked for, and finds there what
     he or she had typed when the session ended.
     """
-    kept = sealed_after_end(asking)
-    is_kept = bool(kept) or is_kept_for(asking)
+    kept = seal_form_of_ended_session(asking)
+    is_kept = bool(kept) or has_kept_form(asking)
     response = render_form(asking, 401, back=asking.page, is_kept=is_kept)
     if kept:
-        keep(response, kept)
+        keep_form(response, kept)
     return response
 
 
@@ -53,13 +58,13 @@ def ask_to_sign_in_again(asking: PageRequest, missing: NotFresh) -> Response:
     """
     with asking.db.read() as tx:
         user = users.session_of(tx, asking.session, now_ms=asking.now_ms).user
-    kept = sealed(asking, user.id)
-    is_kept = bool(kept) or is_kept_for(asking)
+    kept = seal_form(asking, user.id)
+    is_kept = bool(kept) or has_kept_form(asking)
     response = render_form(
         asking, 403, back=asking.page, email=user.email, missing=missing, is_kept=is_kept
     )
     if kept:
-        keep(response, kept)
+        keep_form(response, kept)
     return response
 
 
@@ -131,7 +136,7 @@ def accept_invitation(asking: PageRequest) -> Response:
             invitation, secret = users.accept(
                 tx,
                 asking.path["link"],
-                by=_signed_in(tx, asking),
+                by=_signed_in_user(tx, asking),
                 seen_by=asking.seen_by,
                 now_ms=asking.now_ms,
             )
@@ -148,7 +153,7 @@ def accept_invitation(asking: PageRequest) -> Response:
     return finish_sign_in(secret, home)
 
 
-def _signed_in(tx: Connection, asking: PageRequest) -> str | None:
+def _signed_in_user(tx: Connection, asking: PageRequest) -> str | None:
     """Returns the raw id of who is signed in."""
     try:
         return users.session_of(tx, asking.session, now_ms=asking.now_ms).user.id

@@ -10,16 +10,16 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.page_request import BROWSER_COOKIE, PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
-from heliograph.portal.sign_in.browser_names import browser_named
+from heliograph.portal.sign_in.browser_names import browser_name
 from heliograph.portal.sign_in.finish_sign_in import BROWSER_KEPT_S
-from heliograph.portal.visit import OwnVisit, own_visit_of
+from heliograph.portal.visit import UserVisit, user_visit_of
 from heliograph.users import password_tries
 
 PATH = "/portal/you"
 
 
 def show_user(
-    tx: Connection, asking: PageRequest, visit: OwnVisit, errors: Sequence[FieldError] = ()
+    tx: Connection, asking: PageRequest, visit: UserVisit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows a form for a new password, and the user's sessions."""
     return page(
@@ -29,7 +29,7 @@ def show_user(
         visit=visit.shown,
         is_operator=users.operator_role(tx, visit.session.user.id) is not None,
         sessions=[
-            (session, browser_named(session.seen_by))
+            (session, browser_name(session.seen_by))
             for session in users.sessions_of(tx, visit.session.user, now_ms=asking.now_ms)
         ],
         has_password=users.stored_password(tx, visit.session.user.email) is not None,
@@ -45,7 +45,7 @@ def show_user(
 def set_password(asking: PageRequest) -> Response:
     """Stores a new password, and ends the user's other sessions. It takes a fresh sign-in."""
     with asking.db.read() as tx:
-        visit = own_visit_of(tx, asking)
+        visit = user_visit_of(tx, asking)
         visit.require_fresh(asking.now_ms)
     user = visit.session.user
     try:
@@ -55,7 +55,7 @@ def set_password(asking: PageRequest) -> Response:
             return show_user(tx, asking, visit, refused.fields)
     argon2 = users.hashed(password)  # in no transaction: it takes a while
     with asking.db.write() as tx:
-        own_visit_of(tx, asking)
+        user_visit_of(tx, asking)
         users.store_password(tx, user.id, argon2, now_ms=asking.now_ms)
         users.end_others(tx, visit.session)
         password_tries.forget_browsers(tx, user.id)
@@ -65,7 +65,7 @@ def set_password(asking: PageRequest) -> Response:
     return response
 
 
-def end_session(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
+def end_session(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
     """Ends one session of the user, or all but the one that asks."""
     wanted = asking.sent.form.get("session", "")
     if wanted == "others":

@@ -14,7 +14,7 @@ from tests.support.capability.unreplicated import until
 
 def entries(api: Service, who: Actor) -> list[StoredEntry]:
     with api.db.read() as tx:
-        return list(accounts.audited(tx, who.account_id, PageWanted(1_000, None)))
+        return list(accounts.audit_entries(tx, who.account_id, PageWanted(1_000, None)))
 
 
 def told(api: Service, who: Actor) -> list[tuple[str, str | None, str | None]]:

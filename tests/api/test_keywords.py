@@ -64,7 +64,7 @@ def test_a_keyword_is_added_changed_listed_and_removed(
     assert api.delete(amina, path).status == 404
     assert api.get(amina, "/keywords").data == [again.data]
     with api.db.read() as tx:
-        log = accounts.audited(tx, amina.account_id, PageWanted(4, None))
+        log = accounts.audit_entries(tx, amina.account_id, PageWanted(4, None))
     assert [each.entry.action for each in log][:4] == [
         "keyword.remove",
         "keyword.save",

@@ -269,7 +269,7 @@ def test_two_registrations_of_one_sender_at_once_make_one_record(
 def test_a_new_default_is_a_change_of_its_own_in_the_audit_log(api: Service, chidi: Actor) -> None:
     def actions() -> list[str]:
         with api.db.read() as tx:
-            found = accounts.audited(tx, chidi.account_id, PageWanted(100, None))
+            found = accounts.audit_entries(tx, chidi.account_id, PageWanted(100, None))
         return [stored.entry.action.removeprefix("sender.") for stored in reversed(found)]
 
     def register(sender: str, **more: bool) -> None:

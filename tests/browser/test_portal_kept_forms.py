@@ -25,7 +25,7 @@ FILLED_IN = "You are signed in again. What you typed is filled in below, and was
 def give_password(db: Database, email: str) -> None:
     with db.write() as tx:
         user = users.find(tx, email)
-        users.store_password(tx, user.id, users.hashed(GOOD), now_ms=clock.now_ms())
+        users.store_password(tx, user.id, users.hash_password(GOOD), now_ms=clock.now_ms())
 
 
 def type_password(page: Page) -> None:

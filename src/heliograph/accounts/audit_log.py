@@ -82,7 +82,7 @@ def audit(
     tx.execute(audit_log.insert().values(row))
 
 
-def audit_counted(
+def audit_in_bulk(
     tx: Connection, account_id: str, author: Author, entry: AuditEntry, *, now_ms: int
 ) -> None:
     """Stores what `audit` does, for changes that a program makes in great numbers: the first one of
@@ -127,7 +127,7 @@ def _row(number: int, account_id: str, author: Author, entry: AuditEntry) -> dic
     }
 
 
-def audited(
+def audit_entries(
     tx: Connection,
     account_id: str,
     page: PageWanted,

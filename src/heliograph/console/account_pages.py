@@ -99,7 +99,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
     reason = reason_of(asking)
     found = accounts.with_text_id(tx, asking.path["account"])
-    before = accounts.locked(tx, found.id)  # nobody else changes it between the two
+    before = accounts.lock(tx, found.id)  # nobody else changes it between the two
     if wanted == "suspend":
         after, action = accounts.suspend(tx, before.id), "account.suspend"
     else:
@@ -129,7 +129,7 @@ def _found(tx: Connection, looked_for: str, wanted: PageWanted) -> Sequence[Acco
     except NotFound:
         pass
     limit, before = wanted.limit, wanted.before
-    named = accounts.found_by_name(tx, looked_for, limit=limit, before_id=before)
+    named = accounts.search_by_name(tx, looked_for, limit=limit, before_id=before)
     if not looked_for:
         return named
     # each gives its newest ones, so the newest of all are among them

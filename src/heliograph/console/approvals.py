@@ -121,7 +121,7 @@ def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     """
     decision = choice_of("do", asking.sent.form.get("do", ""), DECISIONS)
     account_id = senders.find(tx, asking.path["sender"]).account_id
-    accounts.require_open(accounts.locked(tx, account_id))  # nobody else decides between the two
+    accounts.require_open(accounts.lock(tx, account_id))  # nobody else decides between the two
     before = senders.find(tx, asking.path["sender"])
     if before.status != (senders.REJECTED if decision == "reject" else senders.APPROVED):
         _require_as_shown(tx, asking, before)

@@ -41,7 +41,7 @@ def let_live(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respo
     """Lets an account go live, as the command does. Raises NotFound, InvalidRequest."""
     reason = reason_of(asking)
     found = accounts.with_text_id(tx, asking.path["account"])
-    before = accounts.locked(tx, found.id)  # nobody else changes it between the two
+    before = accounts.lock(tx, found.id)  # nobody else changes it between the two
     after = accounts.go_live(tx, before.id)
     if after.sandbox != before.sandbox:
         visit.audit(

@@ -97,7 +97,7 @@ def read_contact_request(
     return ContactRequest(ContactPatch(phone, given), customer_id, form.warnings())
 
 
-def changed(contact: Contact, change: ContactPatch, now_ms: int) -> Contact:
+def apply_change(contact: Contact, change: ContactPatch, now_ms: int) -> Contact:
     """Returns the contact as the change leaves it, or the contact itself where nothing differs.
     Raises TooManyFields.
     """
@@ -117,16 +117,14 @@ def changed(contact: Contact, change: ContactPatch, now_ms: int) -> Contact:
     return contact if after == contact else after._replace(updated_at_ms=now_ms)
 
 
-def searched(contact: Contact) -> str:
+def search_text(contact: Contact) -> str:
     """Returns what a search looks through. Each field has a line of its own, so that nothing is
     found across two.
     """
-    return folded(
-        "\n".join((contact.name or "", contact.phone, contact.email or "", *contact.tags))
-    )
+    return fold("\n".join((contact.name or "", contact.phone, contact.email or "", *contact.tags)))
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """Returns a text as it is compared in a search: in any case, and whether or not there are
     joiners on the keyboard of whoever typed it.
     """

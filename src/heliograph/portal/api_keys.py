@@ -135,7 +135,7 @@ def ask_revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 def revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Revokes a key, and shows the list."""
     visit.require_fresh(asking.now_ms)
-    accounts.locked(tx, visit.account.id)  # of two at once, one revokes it
+    accounts.lock(tx, visit.account.id)  # of two at once, one revokes it
     key = _of_account(tx, asking, visit)
     if key.revoked_at_ms is None:
         keys.revoke(tx, key.id, now_ms=asking.now_ms)

@@ -13,7 +13,7 @@ from typing import Final
 
 import uvloop
 
-from heliograph.api.listening import address_of, answer, listening
+from heliograph.api.listening import address_of, listen, serve_until_stopped
 from heliograph.api.shutdown import Server
 from heliograph.api.web_pages_app import WebPagesApp
 from heliograph.base import open_files
@@ -51,7 +51,7 @@ def run(settings: Settings, host: str, port: int) -> None:
             except AlreadyServed as error:
                 raise AlreadyServed(f"{error} {SQLITE_ADVICE}") from error
         api_processes.require_database(settings)
-        listener = held.enter_context(listening(host, port))
+        listener = held.enter_context(listen(host, port))
         address = address_of(host, listener.getsockname()[1])
         uvloop.run(
             _serve(
@@ -83,7 +83,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         ending = asyncio.create_task(_end_in_time(server))
         tune_collector()
         server.install_signal_handlers()
-        await answer(server, listener, ())
+        await serve_until_stopped(server, listener, ())
         for task in (*beside, ending):
             task.cancel()
         await app.stop()

@@ -17,5 +17,5 @@ def audit_call(
     """
     who = call.principal
     author = Author(AuthorKind.KEY, who.key_id, f"{who.key_prefix}…")
-    store = accounts.audit_counted if is_counted else accounts.audit
+    store = accounts.audit_in_bulk if is_counted else accounts.audit
     store(tx, account_id, author, entry, now_ms=clock.now_ms())

@@ -29,13 +29,13 @@ from heliograph.senders.register import (
     PURPOSE_MAX,
     approve,
     changes,
+    find_registered,
     make_default,
     register,
-    registered,
     reject,
     suspend,
 )
-from heliograph.senders.reserved import Reserved, release, reserve, reserved, why_reserved
+from heliograph.senders.reserved import Reserved, all_reserved, release, reserve, why_reserved
 from heliograph.senders.rules import check
 from heliograph.senders.sender import (
     Sender,
@@ -43,13 +43,13 @@ from heliograph.senders.sender import (
     as_record,
     default_senders,
     find,
-    named,
     own_sender,
     owners_of,
     page,
     text_id,
     usable,
     waiting,
+    with_name,
 )
 from heliograph.senders.states import APPROVED, REJECTED, STATUSES, SUBMITTED, SUSPENDED
 
@@ -68,6 +68,7 @@ __all__ = [
     "Sender",
     "SenderDocument",
     "Step",
+    "all_reserved",
     "api",
     "approve",
     "approved_senders",
@@ -84,22 +85,20 @@ __all__ = [
     "document_of",
     "documents_of",
     "find",
+    "find_registered",
     "history",
     "like_hosts",
     "look_alikes",
     "make_default",
     "may_have_more",
-    "named",
     "own_sender",
     "owners_of",
     "page",
     "register",
-    "registered",
     "reject",
     "release",
     "remove_documents",
     "reserve",
-    "reserved",
     "states",
     "submitted_at_ms",
     "suspend",
@@ -108,4 +107,5 @@ __all__ = [
     "waiting",
     "waiting_look_alikes",
     "why_reserved",
+    "with_name",
 ]

@@ -14,7 +14,7 @@ from heliograph.base.unknown_fields import COUNTRY, PAYER
 from heliograph.database.database import Database
 from heliograph.keys import CUSTOMER_ID_MAX, acting_for, customer_asked_for
 from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
-from heliograph.senders.register import PURPOSE_MAX, changes, register, registered
+from heliograph.senders.register import PURPOSE_MAX, changes, find_registered, register
 from heliograph.senders.rules import check
 from heliograph.senders.sender import as_record, of_account, page, text_id
 from heliograph.text import read_country
@@ -93,8 +93,8 @@ class _SenderHandlers:
             account_id = acting_for(
                 tx, call.principal, request.customer_id, changes=True, takes_connect=False
             )
-            accounts.locked(tx, account_id)  # nobody registers it between the two
-            before = registered(tx, account_id, request.sender, sandbox=call.principal.sandbox)
+            accounts.lock(tx, account_id)  # nobody registers it between the two
+            before = find_registered(tx, account_id, request.sender, sandbox=call.principal.sandbox)
             sender = register(
                 tx,
                 account_id,

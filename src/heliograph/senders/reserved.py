@@ -114,7 +114,7 @@ def release(tx: Connection, sender: str) -> Reserved:
     return Reserved(**row._asdict())
 
 
-def reserved(tx: Connection) -> list[Reserved]:
+def all_reserved(tx: Connection) -> list[Reserved]:
     """Returns all that the operator has reserved, by name."""
     return records_of(
         Reserved, tx.execute(sa.select(*_COLUMNS).order_by(reserved_senders.c.sender))

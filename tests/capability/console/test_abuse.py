@@ -52,7 +52,7 @@ def test_a_range_is_blocked_with_a_reason_and_let_go(
     assert visitor.get(f"{PATH}/unblock", params=there).status_code == 404
     with db.read() as tx:
         logged = users.operator_entries(tx, PageWanted(9, None))
-        told = accounts.audited(tx, amina, PageWanted(9, None))
+        told = accounts.audit_entries(tx, amina, PageWanted(9, None))
     assert [(each.entry.action, each.entry.after, each.entry.reason) for each in logged] == [
         ("otp.unblock", f"{DIGITS}: let through", "verified"),
         ("otp.block", f"{DIGITS}: refused", "pumping, says the carrier"),

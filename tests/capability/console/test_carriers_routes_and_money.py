@@ -218,7 +218,9 @@ def test_finance_changes_a_wallet_with_a_reason_that_both_logs_tell(
         assert visitor.post(path, form).status_code == 400
     with db.read() as tx:
         assert wallet.wallet_of(tx, amina).figures == Figures(1_000, 480)
-        actions = [entry.entry.action for entry in accounts.audited(tx, amina, PageWanted(9, None))]
+        actions = [
+            entry.entry.action for entry in accounts.audit_entries(tx, amina, PageWanted(9, None))
+        ]
     told = ["wallet.adjust", "wallet.topup", "credits.adjust", "credits.grant"]
     assert actions == operators_did(db) == told
     stranger.sign_in(EMAIL, amina)

@@ -39,7 +39,7 @@ def test_a_sender_id_is_approved_and_its_account_reads_so(
     with db.read() as tx:
         assert senders.find(tx, sender).status == senders.APPROVED
         assert senders.history(tx, senders.find(tx, sender).id)[0].by == OPERATOR
-        told = accounts.audited(tx, amina, PageWanted(1, None))[0]
+        told = accounts.audit_entries(tx, amina, PageWanted(1, None))[0]
         logged = users.operator_entries(tx, PageWanted(9, None))
     assert (told.author.kind, told.author.name) == (AuthorKind.OPERATOR, "the operator")
     assert [(each.email, each.entry.action, each.entry.before) for each in logged] == [

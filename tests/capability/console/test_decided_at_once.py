@@ -223,7 +223,7 @@ def test_an_account_that_was_closed_meanwhile_is_told_of_on_the_page_of_the_form
 
 
 def locked_account(account_id: str) -> Callable[[Connection], object]:
-    return lambda tx: accounts.locked(tx, account_id)
+    return lambda tx: accounts.lock(tx, account_id)
 
 
 @pytest.mark.parametrize("is_same", [False, True])
@@ -238,7 +238,7 @@ def test_of_two_decisions_on_a_sender_id_at_once_one_is_made(
     answers = visitor.post_at_once(path, [reject, other], locked_account(amina))
     assert sorted(answer.status_code for answer in answers) == [303, 303 if is_same else 400]
     with db.read() as tx:
-        told = accounts.audited(tx, amina, PageWanted(9, None))
+        told = accounts.audit_entries(tx, amina, PageWanted(9, None))
     assert len(told) == len(entries(db)) == 1
 
 

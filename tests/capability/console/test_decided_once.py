@@ -35,7 +35,7 @@ def test_a_decision_that_is_sent_twice_is_told_of_once(
     for _ in range(2):
         assert visitor.post(path, form).status_code == 303
     with db.read() as tx:
-        told = accounts.audited(tx, account_id, LOOKED_AT)
+        told = accounts.audit_entries(tx, account_id, LOOKED_AT)
         logged = users.operator_entries(tx, LOOKED_AT)
     assert [each.entry.action for each in told] == [action]
     assert [each.entry.action for each in logged] == [action]

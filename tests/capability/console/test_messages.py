@@ -104,7 +104,7 @@ def test_who_reads_a_text_stands_in_both_logs(
     assert TEXT[:9].encode().hex(" ").upper() in page.text
     with db.read() as tx:
         [logged] = users.operator_entries(tx, PageWanted(9, None))
-        [told] = accounts.audited(tx, house.amina, PageWanted(9, None))
+        [told] = accounts.audit_entries(tx, house.amina, PageWanted(9, None))
     assert (logged.email, logged.entry.action, logged.entry.record) == (
         OPERATOR,
         "message.read",
@@ -170,7 +170,7 @@ def test_messages_in_doubt_are_settled_together_after_what_that_does_is_shown(
     assert recorded(house) == [(do, 1, OPERATOR, "ticket 4711")] * 2
     with db.read() as tx:
         logged = users.operator_entries(tx, PageWanted(9, None))
-        told = accounts.audited(tx, house.amina, PageWanted(9, None))
+        told = accounts.audit_entries(tx, house.amina, PageWanted(9, None))
     assert {each.entry.record for each in logged} == set(chosen)
     assert {each.entry.reason for each in logged} == {"ticket 4711"}
     assert {each.entry.record for each in told} == set(chosen)

@@ -56,7 +56,7 @@ def logged(db: Database, account_id: str) -> tuple[list[Any], list[Any]]:
     """Returns what both logs say of looks at an account, oldest first."""
     with db.read() as tx:
         ours = users.operator_entries(tx, PageWanted(10, None), account_id=account_id)
-        theirs = accounts.audited(tx, account_id, PageWanted(10, None))
+        theirs = accounts.audit_entries(tx, account_id, PageWanted(10, None))
     return (
         [(each.entry.action, each.email, each.entry.reason, each.at_ms) for each in reversed(ours)],
         [

@@ -65,7 +65,7 @@ def test_a_number_is_added_listed_and_removed(db: Database, run: Run) -> None:
     assert run("number", "remove", "4567").status == 0
     assert "There is no number" in run("number", "remove", "4567").err
     with db.read() as tx:
-        told = accounts.audited(tx, amina, PageWanted(10, None))
+        told = accounts.audit_entries(tx, amina, PageWanted(10, None))
     assert [(each.entry.action, each.entry.record) for each in told] == [
         ("number.remove", made["id"]),
         ("number.add", made["id"]),
@@ -75,7 +75,7 @@ def test_a_number_is_added_listed_and_removed(db: Database, run: Run) -> None:
 def removed_of(db: Database, account_id: str) -> list[str | None]:
     """Returns the numbers that an account's audit log says it has lost."""
     with db.read() as tx:
-        told = accounts.audited(tx, account_id, PageWanted(10, None))
+        told = accounts.audit_entries(tx, account_id, PageWanted(10, None))
     return [each.entry.detail for each in told if each.entry.action == "number.remove"]
 
 

@@ -28,7 +28,7 @@ ONCE_IS_ENOUGH = [
 def done(db: Database, account_id: str) -> list[str]:
     """Returns what was done to the account, the oldest first."""
     with db.read() as tx:
-        found = accounts.audited(tx, account_id, PageWanted(100, None))
+        found = accounts.audit_entries(tx, account_id, PageWanted(100, None))
     return [stored.entry.action for stored in reversed(found)]
 
 

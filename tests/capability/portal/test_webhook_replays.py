@@ -24,7 +24,7 @@ MINUTE_MS = 60_000
 
 def audit_entries(db: Database, account_id: str) -> list[AuditEntry]:
     with db.read() as tx:
-        return [each.entry for each in accounts.audited(tx, account_id, PageWanted(9, None))]
+        return [each.entry for each in accounts.audit_entries(tx, account_id, PageWanted(9, None))]
 
 
 def made_apart(run_loop: Loop, db: Database, account_id: str, hours: Sequence[int]) -> list[str]:

@@ -158,7 +158,7 @@ def test_a_planned_sheet_is_applied_once_at_its_time_and_both_logs_tell_it(
     assert set(rates_now(db)) == set(rates)
     with db.write() as tx:
         assert not sheets.apply_if_planned(tx, sheet, now_ms=clock.now_ms())
-        told = accounts.audited(tx, amina, PageWanted(9, None))
+        told = accounts.audit_entries(tx, amina, PageWanted(9, None))
         with pytest.raises(InvalidRequest):
             sheets.withdraw(tx, sheet, now_ms=clock.now_ms())
     assert [entry.entry.detail for entry in told] == ["1 rate"]

@@ -37,7 +37,7 @@ def stored(db: Database, password: str = GOOD) -> str:
     """Makes a user with this password, and returns the raw id."""
     with db.write() as tx:
         user = users.add(tx, EMAIL, now_ms=NOW_MS)
-        hashed = users.hashed(users.read_password(password, EMAIL))
+        hashed = users.hash_password(users.read_password(password, EMAIL))
         users.store_password(tx, user.id, hashed, now_ms=NOW_MS)
     return user.id
 
@@ -84,9 +84,9 @@ def test_the_password_is_right_and_nothing_else(
     with db.read() as tx:
         found = users.stored_password(tx, " AMA@example.com ")
     assert found is not None
-    assert users.is_right(password, found)
+    assert users.is_password_right(password, found)
     for wrong in (password + " ", password[:-1], "", "\0", "x" * 100_000):
-        assert not users.is_right(wrong, found)
+        assert not users.is_password_right(wrong, found)
 
 
 def test_letters_are_the_same_however_a_keyboard_writes_them(
@@ -95,7 +95,7 @@ def test_letters_are_the_same_however_a_keyboard_writes_them(
     stored(db, "caf\u00e9 au lait 1889")
     with db.read() as tx:
         found = users.stored_password(tx, EMAIL)
-    assert users.is_right("cafe\u0301 au lait 1889", found)
+    assert users.is_password_right("cafe\u0301 au lait 1889", found)
 
 
 def test_only_a_hash_is_stored_and_each_is_another(db: Database) -> None:
@@ -114,11 +114,11 @@ def test_only_a_hash_is_stored_and_each_is_another(db: Database) -> None:
 
 def test_to_say_that_there_is_none_takes_as_long() -> None:
     """An address that is nobody's, or whose user has no password, cannot be told by the time."""
-    found = StoredPassword("", users.hashed(GOOD))
+    found = StoredPassword("", users.hash_password(GOOD))
 
     def takes_s(stored_password: StoredPassword | None) -> float:
         began = time.perf_counter()
-        assert not users.is_right("wrong", stored_password)
+        assert not users.is_password_right("wrong", stored_password)
         return time.perf_counter() - began
 
     takes_s(None)

@@ -327,7 +327,7 @@ def reserved(run: CommandRun) -> None:
     from heliograph import senders
 
     with run.read() as tx:
-        records = [_reserved_record(record) for record in senders.reserved(tx)]
+        records = [_reserved_record(record) for record in senders.all_reserved(tx)]
     show_list(run, records, ("sender", "reason", "created_at"))
 
 

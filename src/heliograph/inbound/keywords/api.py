@@ -55,7 +55,7 @@ class _KeywordHandlers:
 
         def effect(tx: Connection) -> Answer:
             owner = _owner(tx, call, request.customer_id, changes=True)
-            accounts.locked(tx, owner.account_id)  # nobody saves the same one between the two
+            accounts.lock(tx, owner.account_id)  # nobody saves the same one between the two
             number_id = request.number and number_of_keyword(tx, owner, request.number)
             saved = save_keyword(tx, owner, request, number_id, clock.now_ms())
             if saved.changed:

@@ -32,7 +32,7 @@ def save_keyword_for(
     Raises NotFound, AccountClosed, InvalidRequest.
     """
     request = read_keyword_request(body)
-    accounts.require_open(accounts.locked(tx, owner.account_id))
+    accounts.require_open(accounts.lock(tx, owner.account_id))
     number_id = request.number and number_of_keyword(
         tx,
         owner,

@@ -11,7 +11,7 @@ from heliograph.base.errors import FieldError, InvalidRequest, ServiceError
 from heliograph.base.forms import Query
 from heliograph.base.short_texts import refused
 from heliograph.contacts import tag_many
-from heliograph.contacts.tag_many import Chosen, TagChange, TagCount
+from heliograph.contacts.tag_many import ChosenContacts, TagChange, TagCount
 from heliograph.portal.contact_pages.contacts import PICKED_MAX, read_contacts_query
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
@@ -31,7 +31,7 @@ class TagForm(NamedTuple):
     None until a tag is typed.
     """
 
-    chosen: Chosen
+    chosen: ChosenContacts
     change: TagChange | None
     again: list[tuple[str, str]]
 
@@ -95,7 +95,7 @@ def _read_form(fields: Sequence[tuple[str, str]], visit: Visit) -> TagForm:
     is_all = bool(given.get("all"))
     if not (is_all or picked):
         raise refused("picked", "must be one at least: select contacts in the list")
-    chosen = Chosen(wanted.owner, wanted.needle, () if is_all else picked)
+    chosen = ChosenContacts(wanted.owner, wanted.needle, () if is_all else picked)
     tag = given.get("tag", "").strip()
     again = [(name, given[name]) for name in CHOOSING if given.get(name)]
     if not tag:

@@ -77,8 +77,8 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     is_default = body.pop("is_default", None) is not None
     asked = read_sender_request(body)
     sandbox = mode == "sandbox"
-    accounts.locked(tx, visit.account.id)  # nobody registers it between the two
-    before = senders.registered(tx, visit.account.id, asked.sender, sandbox=sandbox)
+    accounts.lock(tx, visit.account.id)  # nobody registers it between the two
+    before = senders.find_registered(tx, visit.account.id, asked.sender, sandbox=sandbox)
     sender = senders.register(
         tx,
         visit.account.id,
@@ -107,7 +107,7 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 def make_default(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Makes a sender ID the one that texts come from when they name none, and shows the list."""
-    accounts.locked(tx, visit.account.id)  # nobody makes it the default between the two
+    accounts.lock(tx, visit.account.id)  # nobody makes it the default between the two
     before = senders.find(tx, asking.path["sender"])
     sender = senders.make_default(tx, visit.account.id, asking.path["sender"])
     for action in senders.changes(before, sender):

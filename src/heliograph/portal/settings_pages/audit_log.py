@@ -130,7 +130,7 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
         wanted = PageWanted(ENTRIES_AT_ONCE + 1, before)
         kind = None if by is None else BY[by]
-        found = accounts.audited(tx, visit.account.id, wanted, kind=kind)
+        found = accounts.audit_entries(tx, visit.account.id, wanted, kind=kind)
         in_file = found[:ENTRIES_AT_ONCE]
         lines = "".join(_line(_cells(stored)) for stored in in_file)
         return lines, in_file[-1].id if len(found) > ENTRIES_AT_ONCE else None
@@ -144,7 +144,7 @@ def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Store
     by = query.choice("by", tuple(BY))
     wanted = read_page(query)
     query.finish()
-    found = accounts.audited(
+    found = accounts.audit_entries(
         tx,
         visit.account.id,
         with_one_more_row(wanted),

@@ -49,7 +49,7 @@ def show_settings(
 def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Stores the settings, and shows them."""
     visit.require_fresh(asking.now_ms)
-    before = accounts.locked(tx, visit.account.id)
+    before = accounts.lock(tx, visit.account.id)
     asked = accounts.read_owner_settings(_body(asking), before)
     accounts.rename(tx, before.id, asked.name)
     after = accounts.change(

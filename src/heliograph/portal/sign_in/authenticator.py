@@ -79,7 +79,7 @@ def _with_codes(
             users.note_second_step(tx, visit.session)
         else:
             users.two_step.new_recovery_codes(tx, user.id, random)
-        users.end_others(tx, visit.session)
+        users.end_other_sessions(tx, visit.session)
         return Answer({})
 
     run_user_form_once(tx, asking, user.id, effect)
@@ -97,7 +97,7 @@ def _begin(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
 
 def _turn_off(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
     users.two_step.turn_off(tx, visit.session.user.id)
-    users.end_others(tx, visit.session)
+    users.end_other_sessions(tx, visit.session)
     return redirect(user_page.PATH)
 
 

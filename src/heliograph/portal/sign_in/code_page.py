@@ -76,6 +76,6 @@ def _finish(asking: PageRequest, code: str) -> tuple[str, str]:
             seen_by=asking.seen_by,
             now_ms=now_ms,
         )
-        users.end(tx, asking.session)
+        users.end_session(tx, asking.session)
         password_tries.forget_codes(tx, guesser, now_ms=now_ms)
         return session, password_tries.know_browser(tx, user.id, asking.browser, now_ms=now_ms)

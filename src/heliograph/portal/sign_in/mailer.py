@@ -104,7 +104,7 @@ class Mailer:
 
     def _record_sign_up(self, due: DueSignUp) -> None:
         with self._db.write() as tx:
-            users.sign_ups.mailed(tx, due)
+            users.sign_ups.record_sent(tx, due)
 
     def _sign_up_message(self, due: DueSignUp, link: str) -> EmailMessage:
         languages.use_language(languages.known_language(due.language) or languages.USUAL)
@@ -137,7 +137,7 @@ class Mailer:
 
     def _record_sent(self, mail: DueMail) -> None:
         with self._db.write() as tx:
-            mails.sent(tx, mail)
+            mails.record_sent(tx, mail)
 
     def _message(self, mail: MailToSend) -> EmailMessage:
         languages.use_language(languages.known_language(mail.due.language) or languages.USUAL)

@@ -52,7 +52,7 @@ def sign_in(asking: PageRequest) -> Response:
                 seen_by=asking.seen_by,
                 now_ms=asking.now_ms,
             )
-            users.end(tx, asking.session)
+            users.end_session(tx, asking.session)
             browser = password_tries.know_browser(tx, user_id, asking.browser, now_ms=asking.now_ms)
     except PasskeyRefused as refused:
         if is_second:
@@ -94,7 +94,7 @@ def change(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
     else:
         passkeys.remove(tx, user.id, passkey_id)
     if wanted != "rename":
-        users.end_others(tx, visit.session)
+        users.end_other_sessions(tx, visit.session)
     return redirect(PATH_SHOWN, DoneNotice.REMOVED if wanted == "remove" else DoneNotice.SAVED)
 
 

@@ -141,7 +141,7 @@ def accept_invitation(asking: PageRequest) -> Response:
                 now_ms=asking.now_ms,
             )
             if secret is not None:
-                users.end(tx, asking.session)
+                users.end_session(tx, asking.session)
             home = home_of(accounts.by_id(tx, invitation.account_id))
     except SignInFirst as refused:
         back = path_of_page(f"/portal/invitation/{asking.path['link']}")
@@ -176,7 +176,7 @@ def sign_in_with_link(asking: PageRequest) -> Response:
                 tx, asking.path["link"], seen_by=asking.seen_by, now_ms=asking.now_ms
             )
             if not begun.waits:
-                users.end(tx, asking.session)
+                users.end_session(tx, asking.session)
     except NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
     response = continue_sign_in(begun, path_of_page(asking.back))
@@ -187,7 +187,7 @@ def sign_in_with_link(asking: PageRequest) -> Response:
 def sign_out(asking: PageRequest) -> Response:
     """Ends the session."""
     with asking.db.write() as tx:
-        users.end(tx, asking.session)
+        users.end_session(tx, asking.session)
     response = RedirectResponse(HOME, SEE_OTHER, HEADERS)
     drop_cookie(response, SESSION_COOKIE)
     drop_cookie(response, KEPT_COOKIE)
@@ -205,7 +205,7 @@ def _begin(asking: PageRequest, guesser: Guesser, password: str) -> tuple[SignIn
     with asking.db.write() as tx:
         password_tries.count_try(tx, guesser, now_ms=now_ms)
         stored = users.stored_password(tx, guesser.email)
-    is_right = users.is_right(password, stored)  # in no transaction: it takes a while
+    is_right = users.is_password_right(password, stored)  # in no transaction: it takes a while
     if stored is None or not is_right:
         raise WrongPassword()
     with asking.db.write() as tx:
@@ -213,7 +213,7 @@ def _begin(asking: PageRequest, guesser: Guesser, password: str) -> tuple[SignIn
         password_tries.forget_tries(tx, guesser, now_ms=now_ms)
         if begun.waits:
             return begun, None
-        users.end(tx, asking.session)
+        users.end_session(tx, asking.session)
         return begun, password_tries.know_browser(tx, stored.user_id, asking.browser, now_ms=now_ms)
 
 

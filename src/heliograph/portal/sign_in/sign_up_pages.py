@@ -107,7 +107,7 @@ def _make_account(tx: Connection, asking: PageRequest, wanted: SignUp) -> tuple[
     users.set_role(tx, user.id, account.id, Role.OWNER, now_ms=now_ms)
     begun = users.begin_for(tx, user.id, seen_by=asking.seen_by, now_ms=now_ms)
     if not begun.waits:
-        users.end(tx, asking.session)
+        users.end_session(tx, asking.session)
     return begun, home_of(account)
 
 

@@ -33,7 +33,7 @@ def show_user(
             for session in users.sessions_of(tx, visit.session.user, now_ms=asking.now_ms)
         ],
         has_password=users.stored_password(tx, visit.session.user.email) is not None,
-        passkeys=users.passkeys.of_user(tx, visit.session.user.id),
+        passkeys=users.passkeys.passkeys_of(tx, visit.session.user.id),
         text_id=users.passkeys.text_id,
         has_passkeys=asking.service.passkey_site is not None,
         asks_code=users.two_step.is_on(tx, visit.session.user.id),
@@ -53,11 +53,11 @@ def set_password(asking: PageRequest) -> Response:
     except InvalidRequest as refused:
         with asking.db.read() as tx:
             return show_user(tx, asking, visit, refused.fields)
-    argon2 = users.hashed(password)  # in no transaction: it takes a while
+    argon2 = users.hash_password(password)  # in no transaction: it takes a while
     with asking.db.write() as tx:
         user_visit_of(tx, asking)
         users.store_password(tx, user.id, argon2, now_ms=asking.now_ms)
-        users.end_others(tx, visit.session)
+        users.end_other_sessions(tx, visit.session)
         password_tries.forget_browsers(tx, user.id)
         browser = password_tries.know_browser(tx, user.id, asking.browser, now_ms=asking.now_ms)
     response = redirect(PATH, DoneNotice.SAVED)
@@ -69,7 +69,7 @@ def end_session(tx: Connection, asking: PageRequest, visit: UserVisit) -> Respon
     """Ends one session of the user, or all but the one that asks."""
     wanted = asking.sent.form.get("session", "")
     if wanted == "others":
-        users.end_others(tx, visit.session)
+        users.end_other_sessions(tx, visit.session)
     else:
-        users.end_one(tx, visit.session.user.id, wanted)
+        users.end_session_of(tx, visit.session.user.id, wanted)
     return redirect(PATH, DoneNotice.ENDED)

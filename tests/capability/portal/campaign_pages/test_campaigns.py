@@ -75,7 +75,9 @@ def test_a_campaign_is_written_looked_at_and_launched(
         answer = visitor.post(f"{path_of(home, draft)}/launch")
         assert (answer.status_code, answer.headers["location"]) == (303, path_of(home, draft))
     with db.read() as tx:
-        done = [each.entry.action for each in accounts.audited(tx, amina, PageWanted(100, None))]
+        done = [
+            each.entry.action for each in accounts.audit_entries(tx, amina, PageWanted(100, None))
+        ]
     assert done.count("campaign.launch") == 1
     assert "It is about to start" in visitor.get(path_of(home, draft)).text
     assert campaigns.start_due(db) == [draft.id]
@@ -251,7 +253,8 @@ def test_its_figures_are_shown_while_it_is_sent_paused_and_resumed(
     assert '"status">That was done already</p>' in visitor.get(path).text
     with house.db.read() as tx:
         told = [
-            each.entry.action for each in accounts.audited(tx, house.amina, PageWanted(9, None))
+            each.entry.action
+            for each in accounts.audit_entries(tx, house.amina, PageWanted(9, None))
         ]
     assert told == ["campaign.resume", "campaign.pause"]
     run_loop(running.send())

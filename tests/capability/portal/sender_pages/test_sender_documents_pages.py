@@ -49,7 +49,7 @@ def test_a_document_is_attached_saved_and_removed(
     assert visitor.post(f"{path}/{document.text_id}").status_code == 303
     assert "No document is attached." in visitor.get(path).text
     with db.read() as tx:
-        logged = accounts.audited(tx, amina, PageWanted(2, None))
+        logged = accounts.audit_entries(tx, amina, PageWanted(2, None))
     assert [each.entry.action for each in logged] == ["sender.detach", "sender.attach"]
 
 

@@ -34,7 +34,7 @@ def account_of(db: Database, account_id: str) -> Account:
 def entries(db: Database, account_id: str) -> list[tuple[str, str, str | None]]:
     """Returns who did what, oldest first."""
     with db.read() as tx:
-        found = accounts.audited(tx, account_id, PageWanted(100, None))
+        found = accounts.audit_entries(tx, account_id, PageWanted(100, None))
     return [
         (stored.author.name, stored.entry.action, stored.entry.detail) for stored in reversed(found)
     ]

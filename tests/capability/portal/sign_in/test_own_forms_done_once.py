@@ -126,7 +126,7 @@ def test_a_passkey_is_removed_by_two_clicks(visitor: Visitor, db: Database) -> N
     answer = SecurityKey().make(options)
     clicked_twice(visitor, PASSKEYS, {"do": "make", "name": "fob", "answer": answer})
     with db.read() as tx:
-        [passkey] = users.passkeys.of_user(tx, users.find(tx, EMAIL).id)
+        [passkey] = users.passkeys.passkeys_of(tx, users.find(tx, EMAIL).id)
     form = {"do": "remove", "passkey": users.passkeys.text_id(passkey), "once": "to remove"}
     clicked_twice(visitor, PASSKEYS, form)
 

@@ -28,7 +28,7 @@ AUDITS = {"audit", "AuditEntry"}
 
 
 def function_of(route: PageRoute) -> Callable[..., Any]:
-    """Returns the function of a form, which `form_for_members` and `redirects_once` may have
+    """Returns the function of a form, which `form_for_members` and `redirect_once` may have
     wrapped.
     """
     function: Callable[..., Any] = route.handle
@@ -39,10 +39,10 @@ def function_of(route: PageRoute) -> Callable[..., Any]:
 
 def source_of(function: Callable[..., Any]) -> str:
     """Returns the source of the function of a form, and of what it does once by
-    `redirects_once`.
+    `redirect_once`.
     """
     source = inspect.getsource(function)
-    for name in re.findall(r"redirects_once\((\w+)\)", source):
+    for name in re.findall(r"redirect_once\((\w+)\)", source):
         if f"def {name}(" not in source:
             source += inspect.getsource(getattr(inspect.getmodule(function), name))
     return source

@@ -65,7 +65,10 @@ EXCEPTIONS: Final = {
     ),
     ("otp/erase.py", "erase"): "it rests between batches, until none is left",
     ("portal/sign_in/mailer.py", "once"): "it empties a list, and no mail keeps another back",
-    ("portal/sign_in/mailer.py", "_sign_ups"): "it empties a list, and no mail keeps another back",
+    (
+        "portal/sign_in/mailer.py",
+        "_send_sign_ups",
+    ): "it empties a list, and no mail keeps another back",
     (
         "processes/checks/sealed_secrets.py",
         "rotate",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.json import InvalidJson, decode_object
-from heliograph.connect.request import CustomerRequest, read_customer_request, read_move
+from heliograph.connect.request import CustomerRequest, read_credits_request, read_customer_request
 from heliograph.wallet import CREDITS_MAX
 from heliograph.wallet.money import to_minor
 
@@ -59,7 +59,8 @@ def test_credits_are_exactly_the_integer_that_was_written_or_refused(number: str
     exact = Decimal(number)
     whole = int(exact) if abs(exact) <= CREDITS_MAX and exact % 1 == 0 else None
     moved = taken(
-        lambda: read_move(decode_object(f'{{"credits": {number}}}'.encode()))[0].credits, "credits"
+        lambda: read_credits_request(decode_object(f'{{"credits": {number}}}'.encode()))[0].credits,
+        "credits",
     )
     assert moved == (whole or None)  # 0 moves nothing
     begun = taken(
@@ -87,7 +88,7 @@ def test_money_is_exactly_what_was_written_or_refused(number: str) -> None:
 @pytest.mark.parametrize("number", ["1.0000000000000001", "1e-400"])
 def test_an_error_repeats_no_number_that_was_not_sent(number: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        read_move(decode_object(f'{{"credits": {number}}}'.encode()))
+        read_credits_request(decode_object(f'{{"credits": {number}}}'.encode()))
     assert "credits" in str(caught.value)
     assert "not 1.0" not in str(caught.value)
     assert "not 0.0" not in str(caught.value)

@@ -21,7 +21,7 @@ from heliograph.base.json import encode
 from heliograph.carriers import routing
 from heliograph.database.commits import CommitProbe
 from heliograph.database.database import Database
-from heliograph.messages.accept.request import SendRequest, read_send
+from heliograph.messages.accept.request import SendRequest, read_send_request
 from heliograph.messages.sealed_text import text_sealer
 from heliograph.messages.tables import sends
 from heliograph.wallet import ledger
@@ -141,7 +141,9 @@ def send_request(
         "recipients": to if isinstance(to, str) else list(to),
         **fields,
     }
-    request = read_send(body, ids.new_number(), key_account_id or account_id, sandbox=sandbox)
+    request = read_send_request(
+        body, ids.new_number(), key_account_id or account_id, sandbox=sandbox
+    )
     request.account_id, request.type = account_id, kind
     if key is not None:
         request.idempotency_key, request.body_sha256 = key, hashlib.sha256(encode(body)).digest()

@@ -104,7 +104,7 @@ def customer_of(tx: Connection, partner_ids: Collection[str], customer_text_id: 
     raise NotFound("There is no such account.")
 
 
-def locked(tx: Connection, account_id: str) -> Account:
+def lock(tx: Connection, account_id: str) -> Account:
     """Returns the account, kept from every other change until the transaction ends. Raises
     NotFound.
 
@@ -119,7 +119,7 @@ def locked(tx: Connection, account_id: str) -> Account:
     return of_row(row)
 
 
-def kept_open(tx: Connection, account_id: str) -> Account:
+def keep_open(tx: Connection, account_id: str) -> Account:
     """Returns the account, kept from being closed until the transaction ends; others may do so
     at once. Raises NotFound, AccountClosed.
     """
@@ -168,7 +168,7 @@ def find(tx: Connection, id_or_name: str) -> Account:
     )
     if by_text_id is not None and text_id(of_row(by_text_id)) == id_or_name:
         return of_row(by_text_id)
-    found = named(tx, id_or_name)
+    found = with_name(tx, id_or_name)
     if not found:
         raise NotFound(f"There is no account with the id or name {shown(id_or_name)}.")
     if len(found) > 1:
@@ -190,7 +190,7 @@ def with_text_id(tx: Connection, account_text_id: str) -> Account:
     return found
 
 
-def named(tx: Connection, name: str) -> list[Account]:
+def with_name(tx: Connection, name: str) -> list[Account]:
     """Returns the first few accounts with this name, oldest first, for names need not be unique."""
     return [
         of_row(row)
@@ -217,7 +217,7 @@ def page(
     return [of_row(row) for row in tx.execute(query)]
 
 
-def found_by_name(
+def search_by_name(
     tx: Connection, part: str, *, limit: int, before_id: str | None = None
 ) -> list[Account]:
     """Returns at most `limit` accounts that have this text in their name, whatever its case, newest

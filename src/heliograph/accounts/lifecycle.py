@@ -10,7 +10,7 @@ from heliograph.accounts import account_fields
 from heliograph.accounts.account import (
     Account,
     by_id,
-    locked,
+    lock,
     require_open,
 )
 from heliograph.accounts.account_fields import (
@@ -89,7 +89,7 @@ def change(tx: Connection, account_id: str, **settings: Unpack[AccountSettings])
     """Sets what is given. Raises NotFound, AccountClosed, or InvalidRequest for a country,
     cap, count or time zone that is none.
     """
-    require_open(locked(tx, account_id))
+    require_open(lock(tx, account_id))
     values: dict[str, object] = {}
     if "max_tier" in settings:
         values["max_tier"] = settings["max_tier"]
@@ -134,7 +134,7 @@ def go_live(tx: Connection, account_id: str) -> Account:
     Raises NotFound, AccountClosed, and InvalidRequest for a customer of the sandbox, whose figures
     are not of the ledger.
     """
-    account = require_open(locked(tx, account_id))
+    account = require_open(lock(tx, account_id))
     if account.sandbox and account.parent_id is not None:
         raise InvalidRequest("A customer that was provisioned in sandbox stays there.")
     return _update(tx, account_id, {"sandbox": False})
@@ -151,7 +151,7 @@ def _become(tx: Connection, account_id: str, to: str, **values: object) -> Accou
     """Brings an account into the state `to`, whose columns are `values`. Raises NotFound,
     AccountClosed.
     """
-    require_open(locked(tx, account_id))
+    require_open(lock(tx, account_id))
     tx.execute(
         sa.update(accounts)
         .where(accounts.c.id == account_id, sa.text(ACCOUNT.may_become(to)))

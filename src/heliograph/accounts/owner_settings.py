@@ -43,7 +43,7 @@ def read_owner_settings(body: Mapping[str, Any], account: Account) -> OwnerSetti
         form.integer("daily_credits", least=0, most=DAILY_CREDITS_MAX),
     )
     wrong = {error.field for error in form.errors}
-    for error in _loosened(account, asked):
+    for error in _errors_of_looser_limits(account, asked):
         if error.field not in wrong:
             form.refuse(*error)
     form.finish()
@@ -54,7 +54,7 @@ def _known_countries(codes: Collection[str]) -> list[str]:
     return [keeping(partial(known_country, "countries"))(code) for code in codes]
 
 
-def _loosened(account: Account, asked: OwnerSettings) -> Iterator[FieldError]:
+def _errors_of_looser_limits(account: Account, asked: OwnerSettings) -> Iterator[FieldError]:
     """Returns which limits of the operator's would let the account do more than now."""
     allowed, most = account.countries, account.daily_credits
     if allowed is not None and (asked.countries is None or set(asked.countries) - set(allowed)):

@@ -109,7 +109,7 @@ def charge(
     """
     if octets <= 0:
         return
-    whose = counted_with(tx, account_id)
+    whose = quota_holder_of(tx, account_id)
     used: int = tx.execute(
         _COUNT,
         {
@@ -132,7 +132,7 @@ def charge(
         raise refusal
 
 
-def counted_with(tx: Connection, account_id: str) -> str:
+def quota_holder_of(tx: Connection, account_id: str) -> str:
     """Returns the account that this one's storage is counted with (raw ids): its partner for a
     Connect customer, else itself.
     """

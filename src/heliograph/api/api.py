@@ -115,7 +115,7 @@ class Api:
             return
         except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
             cancelling.raise_if_cancelled(error)
-            _, more, body = failed(error, request_id, route)
+            _, more, body = failure_answer(error, request_id, route)
             ended = end_of(error)
             headers += more
         await respond(scope, send, ended.status, headers, body)
@@ -260,14 +260,14 @@ def _call(
         principal,
         request_id,
         parameters,
-        query=Query(_pairs(query_string)),
+        query=Query(_query_pairs(query_string)),
         body=body,
         idempotency_key=idempotency_key(headers) if endpoint.method == "POST" else None,
         in_thread=in_thread,
     )
 
 
-def _pairs(query_string: bytes) -> list[tuple[str, str]]:
+def _query_pairs(query_string: bytes) -> list[tuple[str, str]]:
     if not query_string:
         return []
     if query_string.count(b"&") >= QUERY_PARAMETERS_MAX:
@@ -326,7 +326,7 @@ def new_request_id() -> str:
     return f"req_{ids.new_number():032x}"
 
 
-def failed(error: Exception, request_id: str, route: str) -> tuple[int, Headers, bytes]:
+def failure_answer(error: Exception, request_id: str, route: str) -> tuple[int, Headers, bytes]:
     """Returns status, further headers and body for a request that failed. Of a fault of ours only
     the log tells more.
     """
@@ -343,10 +343,10 @@ def failed(error: Exception, request_id: str, route: str) -> tuple[int, Headers,
             status=error.status,
             reason=error.reason,
         )
-    return error.status, error_headers(error), rendered(error, request_id)
+    return error.status, error_headers(error), error_body(error, request_id)
 
 
-def rendered(error: ServiceError, request_id: str) -> bytes:
+def error_body(error: ServiceError, request_id: str) -> bytes:
     """Returns a failure's body in the one shape that all failures have (docs/api.md, "Failure").
     The values of `error` stand at the top too, where some clients look for them.
     """

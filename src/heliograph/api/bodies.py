@@ -35,14 +35,14 @@ async def read_body(scope: Scope, receive: Receive) -> bytes:
         if name == b"content-length" and int(value) > OCTETS_MAX:
             raise PayloadTooLarge
     try:
-        return await _whole(scope, receive)
+        return await _read_whole(scope, receive)
     # this process waits no longer: nothing was begun, so another can take it
     except asyncio.CancelledError as error:
         cancelling.allow_own_error()
         raise Unavailable("This server is stopping, and the body has not come whole.") from error
 
 
-async def _whole(scope: Scope, receive: Receive) -> bytes:
+async def _read_whole(scope: Scope, receive: Receive) -> bytes:
     message = await receive()
     body: bytes = message.get("body", b"")
     chunks = [body]

@@ -22,7 +22,7 @@ class AddressInUse(Exception):
 
 
 @contextmanager
-def listening(host: str, port: int) -> Iterator[socket.socket]:
+def listen(host: str, port: int) -> Iterator[socket.socket]:
     """Raises AddressInUse."""
     try:
         listener = socket.create_server(
@@ -47,7 +47,7 @@ def address_of(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-async def answer(
+async def serve_until_stopped(
     server: Server,
     listener: socket.socket,
     keeping: "Iterable[asyncio.Task[None]]",

@@ -5,7 +5,7 @@ the same shape as the API's.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from heliograph.api.api import JSON, Send, failed, new_request_id, respond
+from heliograph.api.api import JSON, Send, failure_answer, new_request_id, respond
 from heliograph.api.bodies import Headers, Scope
 from heliograph.api.nearest_path import DESCRIBED, PathSuggestions
 from heliograph.base import cancelling
@@ -42,6 +42,6 @@ async def answer_page(
         body, headers = await pages[path](scope)
     except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
         cancelling.raise_if_cancelled(error)
-        status, more, body = failed(error, request_id, path if path in pages else "unknown")
+        status, more, body = failure_answer(error, request_id, path if path in pages else "unknown")
         headers = [JSON, *more]
     await respond(scope, send, status, [*headers, (b"x-request-id", request_id.encode())], body)

@@ -18,7 +18,9 @@ from heliograph.requests import Endpoint
 
 
 def published_pages(endpoints: Iterable[Endpoint], base_url: str | None) -> dict[str, Page]:
-    """Returns the pages by path. Raises Undescribed for an endpoint of which nothing is written."""
+    """Returns the pages by path. Raises UndescribedEndpoint for an endpoint without a
+    description.
+    """
     document = openapi_document(endpoints, base_url or "")
     return {
         f"{BASE_PATH}/openapi.json": _page(document, [JSON]),

@@ -15,8 +15,8 @@ from heliograph.connect.customer import (
 from heliograph.connect.provision import provision
 from heliograph.connect.request import (
     CustomerRequest,
+    read_credits_request,
     read_customer_request,
-    read_move,
 )
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "of_partner",
     "page",
     "provision",
+    "read_credits_request",
     "read_customer_request",
-    "read_move",
     "require_active",
 ]

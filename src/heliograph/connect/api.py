@@ -13,7 +13,7 @@ from heliograph.base.paging import page_body, read_page
 from heliograph.connect import credits
 from heliograph.connect.customer import as_record, by_id, page
 from heliograph.connect.provision import provision
-from heliograph.connect.request import read_customer_request, read_move
+from heliograph.connect.request import read_credits_request, read_customer_request
 from heliograph.database.database import Database
 from heliograph.keys import acting_for
 from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
@@ -102,7 +102,7 @@ class _ConnectHandlers:
 
     def move_credits(self, call: Call) -> Answer:
         call.query.finish()
-        move, warnings = read_move(call.json())
+        move, warnings = read_credits_request(call.json())
 
         def effect(tx: Connection) -> Answer:
             customer_id = acting_for(tx, call.principal, call.path["id"], changes=True)

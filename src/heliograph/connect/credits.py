@@ -8,7 +8,7 @@ from heliograph import wallet
 from heliograph.accounts import text_of_id
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
-from heliograph.connect.request import Move
+from heliograph.connect.request import CreditsRequest
 from heliograph.wallet import daily_cap
 
 TRANSACTION_PREFIX = "txn"
@@ -29,7 +29,13 @@ class Moved(NamedTuple):
 
 
 def move_credits(
-    tx: Connection, partner_id: str, customer_id: str, move: Move, *, sandbox: bool, now_ms: int
+    tx: Connection,
+    partner_id: str,
+    customer_id: str,
+    move: CreditsRequest,
+    *,
+    sandbox: bool,
+    now_ms: int,
 ) -> Moved:
     """Moves credits to the customer, or back; both ids are raw, and the caller knows whose customer
     it is. In sandbox nobody pays.

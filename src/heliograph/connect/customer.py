@@ -72,7 +72,7 @@ _FOUND_BY: Final = (
 NEEDLE_MAX: Final = 128  # of a search; the longest field that is searched
 
 
-def _of(partner_id: str, sandbox: bool) -> sa.Select[Any]:
+def _customers_of(partner_id: str, sandbox: bool) -> sa.Select[Any]:
     return (
         sa.select(*_FIELDS)
         .select_from(_JOINED)
@@ -83,7 +83,7 @@ def _of(partner_id: str, sandbox: bool) -> sa.Select[Any]:
 def by_id(tx: Connection, partner_id: str, account_id: str, *, sandbox: bool) -> Customer:
     """Raises NotFound."""
     row = tx.execute(
-        _of(partner_id, sandbox).where(customers.c.account_id == account_id)
+        _customers_of(partner_id, sandbox).where(customers.c.account_id == account_id)
     ).one_or_none()
     if row is None:
         raise NotFound("There is no such customer.")
@@ -95,7 +95,7 @@ def of_partner(tx: Connection, partner_id: str, customer_text_id: str) -> Custom
     raw = ids.raw_of_text(CUSTOMER_PREFIX, customer_text_id)
     for sandbox in (False, True) if raw is not None else ():
         row = tx.execute(
-            _of(partner_id, sandbox).where(customers.c.account_id == raw)
+            _customers_of(partner_id, sandbox).where(customers.c.account_id == raw)
         ).one_or_none()
         if row is not None:
             return Customer(**row._asdict())
@@ -115,7 +115,7 @@ def with_ref(
     tx: Connection, partner_id: str, external_ref: str, *, sandbox: bool
 ) -> Customer | None:
     row = tx.execute(
-        _of(partner_id, sandbox).where(customers.c.external_ref == external_ref)
+        _customers_of(partner_id, sandbox).where(customers.c.external_ref == external_ref)
     ).one_or_none()
     return None if row is None else Customer(**row._asdict())
 
@@ -146,7 +146,11 @@ def page(
     """Returns at most `limit` + 1 customers, newest first. The one too many tells that there is
     a next page. `needle` is a part of a name, label, reference, phone or email address.
     """
-    query = _of(partner_id, sandbox).order_by(customers.c.account_id.desc()).limit(wanted.limit + 1)
+    query = (
+        _customers_of(partner_id, sandbox)
+        .order_by(customers.c.account_id.desc())
+        .limit(wanted.limit + 1)
+    )
     if external_ref is not None:
         query = query.where(customers.c.external_ref == external_ref)
     if needle is not None:

@@ -43,12 +43,12 @@ def provision(
         there = with_ref(tx, partner_id, request.external_ref, sandbox=sandbox)
         if there is None:
             # who comes second waits here, and finds what the first has made
-            accounts.locked(tx, partner_id)
+            accounts.lock(tx, partner_id)
             there = with_ref(tx, partner_id, request.external_ref, sandbox=sandbox)
         if there is not None:
             return Provisioned(there, created=False)
     # a partner is closed when its customers are: none comes meanwhile
-    accounts.kept_open(tx, partner_id)
+    accounts.keep_open(tx, partner_id)
     currency, given = _given(request, wallet.wallet_of(tx, partner_id).currency)
     account = accounts.create(
         tx,

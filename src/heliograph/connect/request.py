@@ -34,7 +34,7 @@ class CustomerRequest(NamedTuple):
     currency: str | None = None
 
 
-class Move(NamedTuple):
+class CreditsRequest(NamedTuple):
     """Says how many credits move to a customer; below zero, they move back to the partner."""
 
     credits: int
@@ -80,7 +80,7 @@ def read_customer_request(body: dict[str, Any]) -> tuple[CustomerRequest, list[s
     return request, form.warnings()
 
 
-def read_move(body: dict[str, Any]) -> tuple[Move, list[str]]:
+def read_credits_request(body: dict[str, Any]) -> tuple[CreditsRequest, list[str]]:
     """Reads a move of credits, as `read_customer_request` reads a customer."""
     form = Form(body, costly=(FIGURES, TEST, TIME, PRICE, ONCE))
     credits = form.integer("credits", required=True, least=-CREDITS_MAX, most=CREDITS_MAX)
@@ -92,7 +92,7 @@ def read_move(body: dict[str, Any]) -> tuple[Move, list[str]]:
     )
     form.finish()
     assert credits is not None
-    return Move(credits, reference), form.warnings()
+    return CreditsRequest(credits, reference), form.warnings()
 
 
 def _email(value: Any) -> str:

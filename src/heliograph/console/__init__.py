@@ -2,6 +2,6 @@
 it calls the use cases that the commands call, and it is made of the portal's parts.
 """
 
-from heliograph.console.console import console_alone, pages_beside
+from heliograph.console.console import console_only, portal_and_console
 
-__all__ = ["console_alone", "pages_beside"]
+__all__ = ["console_only", "portal_and_console"]

@@ -24,7 +24,7 @@ FIELDS: Final = ("max_tier", "countries", "daily_credits", "otp_unverified", "tr
 TOLD_MAX: Final = 90  # characters of a value in the log, which holds all of them in one text
 
 
-def one(
+def show_limits(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -65,7 +65,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     )
     query.finish()
     found = accounts.with_text_id(tx, asking.path["account"])
-    before = accounts.locked(tx, found.id)  # nobody else changes it between the two
+    before = accounts.lock(tx, found.id)  # nobody else changes it between the two
     if body.get("shown", "") != _exact(before):
         raise refused(
             "shown",

@@ -12,13 +12,13 @@ from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
 from heliograph.console.account_days import days_of
-from heliograph.console.account_past import past_of
+from heliograph.console.account_past import history_of
 from heliograph.console.navigation import ACCOUNTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.list_page import list_page, one_more
+from heliograph.portal.list_page import list_page, with_one_more_row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.users import members
@@ -37,14 +37,14 @@ class ListedAccount(NamedTuple):
     wallet: Wallet
 
 
-def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the accounts that were looked for, newest first. Raises InvalidRequest."""
     query = Query(asking.sent.query)
     looked_for = (query.text("q") or "").strip()
     wanted = read_page(query, most=SHOWN_MAX)
     query.finish()
     wanted = wanted._replace(limit=min(wanted.limit, SHOWN_MAX))
-    found = _found(tx, looked_for, one_more(wanted))
+    found = _found(tx, looked_for, with_one_more_row(wanted))
     shown = list_page(asking, wanted, found, lambda account: account.id)
     return page(
         "accounts.html",
@@ -56,7 +56,7 @@ def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     )
 
 
-def one(
+def show_account(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -72,7 +72,7 @@ def one(
         asking,
         visit,
         status=400 if errors else 200,
-        past=past_of(tx, account, asking.now_ms),
+        past=history_of(tx, account, asking.now_ms),
         shown=days_of(tx, account.id, asking.now_ms),
         account=account,
         wallet=held,
@@ -100,7 +100,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
     reason = reason_of(asking)
     found = accounts.with_text_id(tx, asking.path["account"])
-    before = accounts.locked(tx, found.id)  # nobody else changes it between the two
+    before = accounts.lock(tx, found.id)  # nobody else changes it between the two
     if wanted == "suspend":
         after, action = accounts.suspend(tx, before.id), "account.suspend"
     else:
@@ -130,7 +130,7 @@ def _found(tx: Connection, looked_for: str, wanted: PageWanted) -> Sequence[Acco
     except NotFound:
         pass
     limit, before = wanted.limit, wanted.before
-    named = accounts.found_by_name(tx, looked_for, limit=limit, before_id=before)
+    named = accounts.search_by_name(tx, looked_for, limit=limit, before_id=before)
     if not looked_for:
         return named
     # each gives its newest ones, so the newest of all are among them

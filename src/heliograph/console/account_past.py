@@ -17,7 +17,7 @@ SENT_DAYS: Final = 30
 QUARTERS_A_DAY: Final = 96  # of an hour: roll-ups count by these
 
 
-class AccountPast(NamedTuple):
+class AccountHistory(NamedTuple):
     """Holds an account, and what is known of it. `sent` counts live texts of the last 30 days.
     Its live sender IDs count in each status that they have ever been in.
     """
@@ -30,12 +30,14 @@ class AccountPast(NamedTuple):
     sent: int
 
 
-def past_of(tx: Connection, account: Account, now_ms: int) -> AccountPast:
+def history_of(tx: Connection, account: Account, now_ms: int) -> AccountHistory:
     """Returns what is known of an account."""
-    return pasts_of(tx, [account], now_ms)[account.id]
+    return histories_of(tx, [account], now_ms)[account.id]
 
 
-def pasts_of(tx: Connection, asked: Sequence[Account], now_ms: int) -> dict[str, AccountPast]:
+def histories_of(
+    tx: Connection, asked: Sequence[Account], now_ms: int
+) -> dict[str, AccountHistory]:
     """Returns what is known of these accounts, by their raw ids."""
     account_ids = {account.id for account in asked}
     counted = senders.counted_by_past_status(tx, account_ids)
@@ -45,7 +47,7 @@ def pasts_of(tx: Connection, asked: Sequence[Account], now_ms: int) -> dict[str,
         tx, account_ids, start_ms=end_ms - SENT_DAYS * DAY_MS, end_ms=end_ms
     )
     return {
-        account.id: AccountPast(
+        account.id: AccountHistory(
             account,
             accounts.text_id(account),
             counted.get(account.id, {}).get(states.APPROVED, 0),

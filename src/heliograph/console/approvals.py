@@ -12,15 +12,15 @@ from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query
 from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
-from heliograph.console.account_past import AccountPast, pasts_of
+from heliograph.console.account_past import AccountHistory, histories_of
 from heliograph.console.navigation import APPROVALS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.list_page import list_page, one_more
+from heliograph.portal.list_page import list_page, with_one_more_row
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import DoneNotice, kept_file, redirect
+from heliograph.portal.rendering import DoneNotice, redirect, uploaded_file
 from heliograph.senders import Sender, Step, documents, reserved_names, states
 from heliograph.users import OperatorRight
 
@@ -45,7 +45,7 @@ class WaitingSender(NamedTuple):
     sender: Sender
     text_id: str
     since_ms: int
-    past: AccountPast
+    past: AccountHistory
     look_alikes: list[LookAlike]
     reserved: str | None
 
@@ -57,13 +57,13 @@ class WaitingAccount(NamedTuple):
     text_id: str
 
 
-def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the sender IDs and the accounts that wait, oldest first. Raises InvalidRequest."""
     query = Query(asking.sent.query)
     wanted = read_page(query, most=SHOWN_MAX)
     query.finish()
     wanted = wanted._replace(limit=min(wanted.limit, SHOWN_MAX))
-    asked = one_more(wanted)
+    asked = with_one_more_row(wanted)
     found = senders.waiting(tx, limit=asked.limit, after_id=asked.before)
     shown = list_page(asking, wanted, found, lambda sender: sender.id)
     waiting = accounts.waiting_to_go_live(tx, limit=ACCOUNTS_SHOWN_MAX + 1)
@@ -82,7 +82,7 @@ def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     )
 
 
-def one(
+def show_sender(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -101,18 +101,18 @@ def one(
         is_open=sender.status == states.SUBMITTED and waiting.past.account.closed_at_ms is None,
         steps=steps,
         documents=attached,
-        shown=_what_is_judged(attached, steps),
+        shown=_form_version(attached, steps),
         typed=body_of(asking),
         errors={error.field: error.message for error in errors},
     )
 
 
-def document(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def download_document(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Sends a document of a sender ID to who may decide on it. Raises NotFound, Forbidden."""
     visit.require(OperatorRight.APPROVE)
     sender = senders.find(tx, asking.path["sender"])
     found = documents.find(tx, sender, asking.path["document"])
-    return kept_file(documents.content_of(tx, found), found.file_name, found.media_type)
+    return uploaded_file(documents.content_of(tx, found), found.file_name, found.media_type)
 
 
 def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
@@ -121,7 +121,7 @@ def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     """
     decision = choice_of("do", asking.sent.form.get("do", ""), DECISIONS)
     account_id = senders.find(tx, asking.path["sender"]).account_id
-    accounts.require_open(accounts.locked(tx, account_id))  # nobody else decides between the two
+    accounts.require_open(accounts.lock(tx, account_id))  # nobody else decides between the two
     before = senders.find(tx, asking.path["sender"])
     if before.status != (states.REJECTED if decision == "reject" else states.APPROVED):
         _require_as_shown(tx, asking, before)
@@ -146,7 +146,7 @@ def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     return redirect(APPROVALS, DoneNotice.SAVED)
 
 
-def _what_is_judged(attached: Sequence[documents.SenderDocument], steps: Sequence[Step]) -> str:
+def _form_version(attached: Sequence[documents.SenderDocument], steps: Sequence[Step]) -> str:
     """Names the documents and the last step of the history that a page shows. Its form sends it
     back, so that nobody decides on what was not seen.
     """
@@ -155,7 +155,7 @@ def _what_is_judged(attached: Sequence[documents.SenderDocument], steps: Sequenc
 
 
 def _require_as_shown(tx: Connection, asking: PageRequest, sender: Sender) -> None:
-    now = _what_is_judged(documents.of_sender(tx, sender), senders.history(tx, sender.id))
+    now = _form_version(documents.of_sender(tx, sender), senders.history(tx, sender.id))
     if asking.sent.form.get("shown") != now:
         raise refused(
             "shown",
@@ -169,7 +169,7 @@ def _waiting(tx: Connection, asking: PageRequest, found: Sequence[Sender]) -> li
     others = {other.account_id for each in alike.values() for other in each}
     owners = accounts.by_ids(tx, {sender.account_id for sender in found} | others)
     since = senders.submitted_at_ms(tx, {sender.id for sender in found})
-    pasts = pasts_of(tx, [owners[sender.account_id] for sender in found], asking.now_ms)
+    pasts = histories_of(tx, [owners[sender.account_id] for sender in found], asking.now_ms)
     return [
         WaitingSender(
             sender,

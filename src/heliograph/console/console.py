@@ -10,7 +10,7 @@ from heliograph.portal import Portal, portal_for
 from heliograph.portal.page_request import ClientOf
 
 
-def pages_beside(
+def portal_and_console(
     settings: Settings, db: Database, client_of: ClientOf, acceptor: Acceptor
 ) -> Portal | None:
     """Returns what serves the portal and the console, each unless the settings turn it off, or None
@@ -19,7 +19,7 @@ def pages_beside(
     return portal_for(settings, db, client_of, acceptor, PAGES if settings.console else ())
 
 
-def console_alone(
+def console_only(
     settings: Settings, db: Database, client_of: ClientOf, acceptor: Acceptor
 ) -> Portal:
     """Returns what serves the console and its sign-in alone. It sends no mail: a link in one leads

@@ -10,9 +10,9 @@ from heliograph.accounts import AccountClosed
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.console.operator_visit import NoSecondStep, OperatorVisit, operator_visit_of
 from heliograph.console.rendering import OF_NO_FIELD, second_step_page
-from heliograph.portal.filled_form import refilled
+from heliograph.portal.filled_form import refill
 from heliograph.portal.handlers import Handler, record_session_use
-from heliograph.portal.once import redirects_once_by
+from heliograph.portal.once import redirect_user_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.users import OperatorRight
 
@@ -33,7 +33,7 @@ def page_for_operators(show: OperatorsPage) -> Handler:
     def handle(asking: PageRequest) -> Response:
         with asking.db.snapshot() as tx:
             visit = operator_visit_of(tx, asking)
-            response = show(tx, refilled(asking, visit.session.user.id), visit)
+            response = show(tx, refill(asking, visit.session.user.id), visit)
         record_session_use(asking, visit.session)
         return response
 
@@ -54,7 +54,7 @@ def form_for_operators(
     is refused, or what it is about is gone, nothing is done, and the page is shown again with what
     is wrong.
     """
-    do_once = do if shows_once else redirects_once_by(do)
+    do_once = do if shows_once else redirect_user_once(do)
 
     def handle(asking: PageRequest) -> Response:
         def effect(tx: Connection) -> Response:

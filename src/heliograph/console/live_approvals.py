@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from heliograph import accounts
 from heliograph.base.errors import FieldError
-from heliograph.console.account_past import past_of
+from heliograph.console.account_past import history_of
 from heliograph.console.navigation import APPROVALS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -18,7 +18,7 @@ from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.users import members
 
 
-def one(
+def show_account(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -31,7 +31,7 @@ def one(
         asking,
         visit,
         status=400 if errors else 200,
-        past=past_of(tx, account, asking.now_ms),
+        past=history_of(tx, account, asking.now_ms),
         members=members.of_account(tx, account.id),
         typed=body_of(asking),
         errors={error.field: error.message for error in errors},
@@ -42,7 +42,7 @@ def let_live(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respo
     """Lets an account go live, as the command does. Raises NotFound, InvalidRequest."""
     reason = reason_of(asking)
     found = accounts.with_text_id(tx, asking.path["account"])
-    before = accounts.locked(tx, found.id)  # nobody else changes it between the two
+    before = accounts.lock(tx, found.id)  # nobody else changes it between the two
     after = accounts.go_live(tx, before.id)
     if after.sandbox != before.sandbox:
         visit.audit(

@@ -15,7 +15,7 @@ from heliograph.base.paging import PageWanted, read_page
 from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
 from heliograph.console.rendering import page
 from heliograph.portal.export import pieces
-from heliograph.portal.list_page import list_page, one_more
+from heliograph.portal.list_page import list_page, with_one_more_row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download
 from heliograph.users import StoredOperatorEntry
@@ -80,7 +80,7 @@ class Selected(NamedTuple):
     email: str | None
 
 
-def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the entries that the query selects, newest first."""
     query = Query(asking.sent.query)
     selected = _read(tx, query)
@@ -89,7 +89,7 @@ def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     found: list[StoredOperatorEntry] = []
     try:
         query.finish()
-        found = list(_entries(tx, selected, one_more(wanted)))
+        found = list(_entries(tx, selected, with_one_more_row(wanted)))
     except InvalidRequest as refused:
         errors = list(refused.fields)
     shown = list_page(asking, wanted, found, lambda stored: stored.id)

@@ -77,7 +77,7 @@ def _on_messages(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
 
 def _on_alerts(do: OperatorsPage) -> Handler:
     """Returns a handler for a form of the page of alerts."""
-    return form_for_operators(OperatorRight.ALERTS, do, alert_list.listed)
+    return form_for_operators(OperatorRight.ALERTS, do, alert_list.show_list)
 
 
 def _on_rates(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
@@ -87,74 +87,79 @@ def _on_rates(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
 
 PAGES: Final = (
     page_route(CONSOLE, page_for_operators(now.redirect_to_first_page)),
-    page_route(NOW, page_for_operators(now.now)),
-    page_route(f"{NOW}/figures", page_for_operators(now.figures)),
+    page_route(NOW, page_for_operators(now.show_service)),
+    page_route(f"{NOW}/figures", page_for_operators(now.show_figures)),
     page_route(f"{NOW}/export", page_for_operators(now.export)),
-    page_route(APPROVALS, page_for_operators(approvals.listed)),
-    page_route(SENDER, page_for_operators(approvals.one)),
-    form_route(SENDER, form_for_operators(OperatorRight.APPROVE, approvals.decide, approvals.one)),
-    page_route(f"{SENDER}/documents/{{document}}", page_for_operators(approvals.document)),
-    page_route(WAITING_ACCOUNT, page_for_operators(live_approvals.one)),
+    page_route(APPROVALS, page_for_operators(approvals.show_list)),
+    page_route(SENDER, page_for_operators(approvals.show_sender)),
+    form_route(
+        SENDER, form_for_operators(OperatorRight.APPROVE, approvals.decide, approvals.show_sender)
+    ),
+    page_route(f"{SENDER}/documents/{{document}}", page_for_operators(approvals.download_document)),
+    page_route(WAITING_ACCOUNT, page_for_operators(live_approvals.show_account)),
     form_route(
         WAITING_ACCOUNT,
         form_for_operators(
-            OperatorRight.ACCOUNTS, live_approvals.let_live, live_approvals.one, is_fresh=True
+            OperatorRight.ACCOUNTS,
+            live_approvals.let_live,
+            live_approvals.show_account,
+            is_fresh=True,
         ),
     ),
-    page_route(ACCOUNTS, page_for_operators(account_pages.listed)),
-    page_route(ACCOUNT, page_for_operators(account_pages.one)),
+    page_route(ACCOUNTS, page_for_operators(account_pages.show_list)),
+    page_route(ACCOUNT, page_for_operators(account_pages.show_account)),
     form_route(
         ACCOUNT,
         form_for_operators(
-            OperatorRight.ACCOUNTS, account_pages.change, account_pages.one, is_fresh=True
+            OperatorRight.ACCOUNTS, account_pages.change, account_pages.show_account, is_fresh=True
         ),
     ),
-    page_route(f"{ACCOUNT}/limits", page_for_operators(account_limits.one)),
+    page_route(f"{ACCOUNT}/limits", page_for_operators(account_limits.show_limits)),
     form_route(
         f"{ACCOUNT}/limits",
         form_for_operators(
-            OperatorRight.ACCOUNTS, account_limits.change, account_limits.one, is_fresh=True
+            OperatorRight.ACCOUNTS, account_limits.change, account_limits.show_limits, is_fresh=True
         ),
     ),
     form_route(
         f"{ACCOUNT}/see",
-        form_for_operators(OperatorRight.SEE, seen_portal.begin, account_pages.one),
+        form_for_operators(OperatorRight.SEE, seen_portal.begin, account_pages.show_account),
     ),
     form_route(
         f"{ACCOUNT}/leave",
-        form_for_operators(OperatorRight.LOOK, seen_portal.leave, account_pages.one),
+        form_for_operators(OperatorRight.LOOK, seen_portal.leave, account_pages.show_account),
     ),
     *seen_portal.seen_pages(),
-    page_route(MESSAGES, page_for_operators(found_messages.listed)),
-    page_route(IN_DOUBT, page_for_operators(in_doubt.listed)),
-    form_route(IN_DOUBT, _on_messages(in_doubt.ask, in_doubt.listed)),
-    form_route(f"{IN_DOUBT}/decide", _on_messages(in_doubt.decide, in_doubt.listed)),
-    page_route(UNMATCHED, page_for_operators(unmatched_receipts.listed)),
-    page_route(MATCH, page_for_operators(unmatched_receipts.one)),
-    form_route(MATCH, _on_messages(unmatched_receipts.match, unmatched_receipts.one)),
-    page_route(MESSAGE, page_for_operators(one_message.one)),
+    page_route(MESSAGES, page_for_operators(found_messages.show_list)),
+    page_route(IN_DOUBT, page_for_operators(in_doubt.show_list)),
+    form_route(IN_DOUBT, _on_messages(in_doubt.preview_decision, in_doubt.show_list)),
+    form_route(f"{IN_DOUBT}/decide", _on_messages(in_doubt.decide, in_doubt.show_list)),
+    page_route(UNMATCHED, page_for_operators(unmatched_receipts.show_list)),
+    page_route(MATCH, page_for_operators(unmatched_receipts.show_receipt)),
+    form_route(MATCH, _on_messages(unmatched_receipts.match, unmatched_receipts.show_receipt)),
+    page_route(MESSAGE, page_for_operators(one_message.show_message)),
     form_route(
         f"{MESSAGE}/text",
-        form_for_operators(OperatorRight.TEXTS, one_message.read_text, one_message.one),
+        form_for_operators(OperatorRight.TEXTS, one_message.read_text, one_message.show_message),
     ),
-    page_route(ABUSE, page_for_operators(abuse.listed)),
+    page_route(ABUSE, page_for_operators(abuse.show_list)),
     form_route(
         f"{ABUSE}/block",
-        form_for_operators(OperatorRight.ACCOUNTS, abuse.block, abuse.listed, is_fresh=True),
+        form_for_operators(OperatorRight.ACCOUNTS, abuse.block, abuse.show_list, is_fresh=True),
     ),
     page_route(f"{ABUSE}/unblock", page_for_operators(abuse.ask_unblock)),
     form_route(
         f"{ABUSE}/unblock",
         form_for_operators(OperatorRight.ACCOUNTS, abuse.unblock, abuse.ask_unblock, is_fresh=True),
     ),
-    page_route(CARRIERS, page_for_operators(carriers.listed)),
+    page_route(CARRIERS, page_for_operators(carriers.show_list)),
     form_route(
         CARRIERS,
         checked_form_for_operators(
             OperatorRight.CARRIERS,
-            bind_trials.try_first,
+            bind_trials.try_before_adding,
             form_for_operators(
-                OperatorRight.CARRIERS, carriers.add, carriers.listed, is_fresh=True
+                OperatorRight.CARRIERS, carriers.add, carriers.show_list, is_fresh=True
             ),
         ),
         Lane.TRIAL_BINDS,
@@ -166,50 +171,56 @@ PAGES: Final = (
     ),
     form_route(
         f"{CARRIER}/try",
-        long_form_for_operators(OperatorRight.CARRIERS, bind_trials.try_known),
+        long_form_for_operators(OperatorRight.CARRIERS, bind_trials.try_stored),
         Lane.TRIAL_BINDS,
     ),
-    page_route(CARRIER, page_for_operators(carriers.one)),
-    page_route(f"{CARRIER}/figures", page_for_operators(carrier_figures.figures)),
+    page_route(CARRIER, page_for_operators(carriers.show_carrier)),
+    page_route(f"{CARRIER}/figures", page_for_operators(carrier_figures.show_figures)),
     page_route(f"{CARRIER}/export", page_for_operators(carrier_figures.export)),
-    form_route(CARRIER, form_for_operators(OperatorRight.CARRIERS, carriers.change, carriers.one)),
-    page_route(ROUTES, page_for_operators(routes.listed)),
+    form_route(
+        CARRIER, form_for_operators(OperatorRight.CARRIERS, carriers.change, carriers.show_carrier)
+    ),
+    page_route(ROUTES, page_for_operators(routes.show_list)),
     form_route(
         ROUTES,
-        form_for_operators(OperatorRight.CARRIERS, routes.change, routes.listed, is_fresh=True),
+        form_for_operators(OperatorRight.CARRIERS, routes.change, routes.show_list, is_fresh=True),
     ),
-    page_route(RATES, page_for_operators(rates.listed)),
-    form_route(RATES, _on_rates(rates.change, rates.listed)),
+    page_route(RATES, page_for_operators(rates.show_list)),
+    form_route(RATES, _on_rates(rates.change, rates.show_list)),
     page_route(f"{RATES}/export", page_for_operators(rates.export)),
-    page_route(SHEETS, page_for_operators(rate_sheets.listed)),
+    page_route(SHEETS, page_for_operators(rate_sheets.show_list)),
     file_form_route(SHEETS, rate_sheets.may_upload_at_all, rate_sheets.upload_it),
-    page_route(SHEET, page_for_operators(rate_sheets.one)),
-    form_route(SHEET, _on_rates(rate_sheets.change, rate_sheets.one)),
-    page_route(COSTS, page_for_operators(costs.listed)),
-    form_route(COSTS, _on_rates(costs.change, costs.listed)),
-    page_route(PRICES, page_for_operators(prices.listed)),
+    page_route(SHEET, page_for_operators(rate_sheets.show_sheet)),
+    form_route(SHEET, _on_rates(rate_sheets.change, rate_sheets.show_sheet)),
+    page_route(COSTS, page_for_operators(costs.show_list)),
+    form_route(COSTS, _on_rates(costs.change, costs.show_list)),
+    page_route(PRICES, page_for_operators(prices.show_list)),
     form_route(
-        PRICES, form_for_operators(OperatorRight.MONEY, prices.change, prices.listed, is_fresh=True)
+        PRICES,
+        form_for_operators(OperatorRight.MONEY, prices.change, prices.show_list, is_fresh=True),
     ),
-    page_route(MARGIN, page_for_operators(margins.listed)),
-    page_route(MONEY, page_for_operators(days.every_account)),
+    page_route(MARGIN, page_for_operators(margins.show_list)),
+    page_route(MONEY, page_for_operators(days.show_all_accounts)),
     page_route(f"{MONEY}/days", page_for_operators(days.export)),
-    page_route(CARRIER_MONEY, page_for_operators(carrier_money.listed)),
+    page_route(CARRIER_MONEY, page_for_operators(carrier_money.show_list)),
     page_route(f"{CARRIER_MONEY}/export", page_for_operators(carrier_money.export)),
-    page_route(PROOFS, page_for_operators(proofs.listed)),
-    form_route(PROOFS, form_for_operators(OperatorRight.MONEY, proofs.ask, proofs.refused)),
-    page_route(LEDGER_FILES, page_for_operators(ledger_files.files)),
-    page_route(f"{LEDGER_FILES}/export", page_for_operators(ledger_files.export)),
-    page_route(WALLET, page_for_operators(money.one)),
+    page_route(PROOFS, page_for_operators(proofs.show_list)),
     form_route(
-        WALLET, form_for_operators(OperatorRight.MONEY, money.change, money.one, is_fresh=True)
+        PROOFS, form_for_operators(OperatorRight.MONEY, proofs.request_proof, proofs.show_refusal)
+    ),
+    page_route(LEDGER_FILES, page_for_operators(ledger_files.show_form)),
+    page_route(f"{LEDGER_FILES}/export", page_for_operators(ledger_files.export)),
+    page_route(WALLET, page_for_operators(money.show_wallet)),
+    form_route(
+        WALLET,
+        form_for_operators(OperatorRight.MONEY, money.change, money.show_wallet, is_fresh=True),
     ),
     page_route(f"{WALLET}/statement", page_for_operators(ledger_files.statement)),
     page_route(f"{WALLET}/statement.pdf", page_for_operators(ledger_files.statement_pdf)),
-    page_route(f"{WALLET}/days", page_for_operators(days.one_account)),
-    page_route(f"{WALLET}/days/export", page_for_operators(days.export_one)),
-    page_route(f"{WALLET}/entries", page_for_operators(money.entries)),
-    page_route(ALERTS, page_for_operators(alert_list.listed)),
+    page_route(f"{WALLET}/days", page_for_operators(days.show_account)),
+    page_route(f"{WALLET}/days/export", page_for_operators(days.export_account)),
+    page_route(f"{WALLET}/entries", page_for_operators(money.export_entries)),
+    page_route(ALERTS, page_for_operators(alert_list.show_list)),
     form_route(ALERTS, _on_alerts(alert_rules.change)),
     form_route(f"{ALERTS}/wallets", _on_alerts(alert_rules.watch)),
     page_route(RECIPIENTS, page_for_operators(alert_list.redirect_to_alerts)),
@@ -218,13 +229,13 @@ PAGES: Final = (
         form_for_operators(
             OperatorRight.ALERTS,
             alert_recipients.add,
-            alert_list.listed,
+            alert_list.show_list,
             is_fresh=True,
             shows_once=True,
         ),
     ),
     page_route(f"{RECIPIENTS}/{{recipient}}", page_for_operators(alert_recipients.ask_removal)),
     form_route(f"{RECIPIENTS}/{{recipient}}", _on_alerts(alert_recipients.change)),
-    page_route(LOG, page_for_operators(log_pages.listed)),
+    page_route(LOG, page_for_operators(log_pages.show_list)),
     page_route(f"{LOG}/export", page_for_operators(log_pages.export)),
 )

@@ -2,7 +2,7 @@
 `import_file.py`, `csv_file.py` and `export_file.py`, which the commands import.
 """
 
-from heliograph.contacts.change import ContactPatch, read_change
+from heliograph.contacts.change import ContactPatch, read_contact_request
 from heliograph.contacts.contact import (
     Contact,
     ContactOwner,
@@ -44,7 +44,7 @@ __all__ = [
     "newest",
     "opt_out_history",
     "page",
-    "read_change",
+    "read_contact_request",
     "search",
     "stored_import",
     "tag_many",

@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts import audit_log, quotas
 from heliograph.base import clock
 from heliograph.base.paging import page_body, read_page
-from heliograph.contacts.change import Asked, ContactPatch, read_change
+from heliograph.contacts.change import ContactPatch, ContactRequest, read_contact_request
 from heliograph.contacts.contact import ContactOwner, as_record, text_id
 from heliograph.contacts.opt_out_history import Changer, ChangerKind
 from heliograph.contacts.search import NEEDLE_MAX, newest
@@ -61,14 +61,14 @@ class _ContactHandlers:
 
     def upsert_contact(self, call: Call) -> Answer:
         call.query.finish()
-        asked = _asked(self._db, call, phone_required=True)
+        request = _read_contact_request(self._db, call, phone_required=True)
 
         def effect(tx: Connection) -> Answer:
-            owner = _owner(tx, call, asked.customer_id, changes=True)
+            owner = _owner(tx, call, request.customer_id, changes=True)
             by = _changer(tx, call)
             (stored,), warnings = _opting_out(
                 tx,
-                asked.change,
+                request.change,
                 lambda change: upsert(tx, owner, [change], by=by, now_ms=clock.now_ms()),
             )
             assert stored.contact is not None, (
@@ -80,31 +80,31 @@ class _ContactHandlers:
                 "data": as_record(stored.contact, sandbox=owner.sandbox),
                 "created": stored.outcome is UpsertResult.CREATED,
             }
-            return Answer.warning(body, [*asked.warnings, *warnings])
+            return Answer.warning(body, [*request.warnings, *warnings])
 
         return self._db.transact(
             lambda tx: replay_or_run(
-                tx, call, UPSERT_PATH, effect, is_opt_out=asked.change.opts_out
+                tx, call, UPSERT_PATH, effect, is_opt_out=request.change.opts_out
             )
         )
 
     def update_contact(self, call: Call) -> Answer:
         call.query.finish()
-        asked = _asked(self._db, call, phone_required=False)
+        request = _read_contact_request(self._db, call, phone_required=False)
 
         def effect(tx: Connection) -> Answer:
-            owner = _owner(tx, call, asked.customer_id, changes=True)
+            owner = _owner(tx, call, request.customer_id, changes=True)
             by = _changer(tx, call)
             contact, warnings = _opting_out(
                 tx,
-                asked.change,
+                request.change,
                 lambda change: update(
                     tx, owner, call.path["id"], change, by=by, now_ms=clock.now_ms()
                 ),
             )
             _audit(tx, call, owner, "change", text_id(contact))
             return Answer.warning(
-                {"data": as_record(contact, sandbox=owner.sandbox)}, [*asked.warnings, *warnings]
+                {"data": as_record(contact, sandbox=owner.sandbox)}, [*request.warnings, *warnings]
             )
 
         return self._db.transact(effect)
@@ -146,14 +146,14 @@ def _opting_out(
         return apply(change.opting_out), [f"Only opted_out was stored: {error}"]
 
 
-def _asked(db: Database, call: Call, *, phone_required: bool) -> Asked:
+def _read_contact_request(db: Database, call: Call, *, phone_required: bool) -> ContactRequest:
     """Returns the body's change, its phone read in the country of the account that it is about."""
     body, home = call.json(), call.principal.country_code
     customer_id = body.get("customer_id")
     if isinstance(customer_id, str):
         with db.read() as tx:
             home = country_of(tx, call.principal, customer_id)
-    return read_change(body, phone_required=phone_required, home=home)
+    return read_contact_request(body, phone_required=phone_required, home=home)
 
 
 def _owner(

@@ -56,7 +56,7 @@ class ContactPatch:
         return ContactPatch(self.phone, {"opted_out": True})
 
 
-class Asked(NamedTuple):
+class ContactRequest(NamedTuple):
     """Holds a body of POST or PUT /contacts that is right in form."""
 
     change: ContactPatch
@@ -64,7 +64,9 @@ class Asked(NamedTuple):
     warnings: list[str]
 
 
-def read_change(body: dict[str, Any], *, phone_required: bool, home: str | None = None) -> Asked:
+def read_contact_request(
+    body: dict[str, Any], *, phone_required: bool, home: str | None = None
+) -> ContactRequest:
     """Reads a change: only given fields change, and null clears (docs/api.md, "Contacts").
     `home` is the account's country, by which a phone with a leading 0 is read when no country is
     given. Raises InvalidRequest for all bad fields together.
@@ -92,10 +94,10 @@ def read_change(body: dict[str, Any], *, phone_required: bool, home: str | None 
         for name, value in read.items()
         if name in body
     }
-    return Asked(ContactPatch(phone, given), customer_id, form.warnings())
+    return ContactRequest(ContactPatch(phone, given), customer_id, form.warnings())
 
 
-def changed(contact: Contact, change: ContactPatch, now_ms: int) -> Contact:
+def apply_change(contact: Contact, change: ContactPatch, now_ms: int) -> Contact:
     """Returns the contact as the change leaves it, or the contact itself where nothing differs.
     Raises TooManyFields.
     """
@@ -115,16 +117,14 @@ def changed(contact: Contact, change: ContactPatch, now_ms: int) -> Contact:
     return contact if after == contact else after._replace(updated_at_ms=now_ms)
 
 
-def searched(contact: Contact) -> str:
+def search_text(contact: Contact) -> str:
     """Returns what a search looks through. Each field has a line of its own, so that nothing is
     found across two.
     """
-    return folded(
-        "\n".join((contact.name or "", contact.phone, contact.email or "", *contact.tags))
-    )
+    return fold("\n".join((contact.name or "", contact.phone, contact.email or "", *contact.tags)))
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """Returns a text as it is compared in a search: in any case, and whether or not there are
     joiners on the keyboard of whoever typed it.
     """

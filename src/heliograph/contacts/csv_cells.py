@@ -128,9 +128,9 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str] = MappingProxyTy
             if named.are_called_alike(place, phone):
                 field = "phone"
             if field in (*FIELDS, "country_code"):
-                _once(fields, field, place)
+                _set_place(fields, field, place)
             else:
-                _once(custom, read_custom_name(name.removeprefix(CUSTOM_MARK)), place)
+                _set_place(custom, read_custom_name(name.removeprefix(CUSTOM_MARK)), place)
         except ValueError as error:
             wrong.append(f"column {place + 1}, {shown(name)}, {error}")
     if len(names) > COLUMNS_MAX:
@@ -233,7 +233,7 @@ def _is_taken(name: str) -> bool:
     )
 
 
-def _once(places: dict[str, int], name: str, place: int) -> None:
+def _set_place(places: dict[str, int], name: str, place: int) -> None:
     if name in places:
         raise ValueError(f"is a second column for {name}: column {places[name] + 1} is the first")
     places[name] = place

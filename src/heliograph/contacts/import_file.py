@@ -30,7 +30,7 @@ class Import:
         self._by = by._replace(is_import=True)
         self._began_ms = clock.now_ms()
         # contacts that are older than the import; what it makes or changes itself has its time
-        self._there_before = _Seen()
+        self._there_before = _SeenPhones()
         self.created = self.updated = self.repeated = self.bad = 0
         self.line = 1  # up to which the file is done
         self.repeated_lines: list[int] = []
@@ -95,7 +95,7 @@ def _read(
     return batch
 
 
-class _Seen:
+class _SeenPhones:
     """Remembers the phones of a file so far, in a file of SQLite's own that goes with it. So memory
     stays flat, however long the file is.
     """

@@ -7,7 +7,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.contacts.change import folded
+from heliograph.contacts.change import fold
 from heliograph.contacts.contact import COLUMNS, Contact, ContactOwner, contacts_in, page
 from heliograph.contacts.tables import contact_shelves, contacts
 
@@ -42,7 +42,7 @@ def search(
     """Returns at most `limit` contacts, newest first: those made before the one with the raw id
     `before`.
     """
-    wanted = folded(needle)
+    wanted = fold(needle)
     if not wanted or "\n" in wanted or _BUCKET in wanted:
         return []  # nothing but joiners; a line's end stands between the fields, and is in none
     query = (

@@ -33,7 +33,7 @@ def lock_contacts(tx: Connection, owner: ContactOwner) -> None:
         return  # a writer is alone there anyway
     from sqlalchemy.dialects.postgresql import insert  # not needed on SQLite, and heavy
 
-    first = _of(owner) & (_buckets.first_id == _LOWEST)
+    first = _bucket_condition(owner) & (_buckets.first_id == _LOWEST)
     if tx.execute(sa.select(_buckets.id).where(first).with_for_update()).one_or_none() is None:
         tx.execute(
             insert(contact_shelves)
@@ -52,14 +52,14 @@ def assign_buckets(tx: Connection, owner: ContactOwner, new_ids: Sequence[str]) 
         return [None] * len(new_ids)
     lowest = (
         sa.select(_buckets.first_id)
-        .where(_of(owner), _buckets.first_id <= new_ids[0])
+        .where(_bucket_condition(owner), _buckets.first_id <= new_ids[0])
         .order_by(_buckets.first_id.desc())
         .limit(1)
         .scalar_subquery()
     )
     rows = tx.execute(
         sa.select(_buckets.first_id, _buckets.id, _buckets.size)
-        .where(_of(owner), _buckets.first_id >= lowest)
+        .where(_bucket_condition(owner), _buckets.first_id >= lowest)
         .order_by(_buckets.first_id)
     ).all()
     if (
@@ -81,7 +81,7 @@ def assign_buckets(tx: Connection, owner: ContactOwner, new_ids: Sequence[str]) 
     for number, count in Counter(found).items():
         tx.execute(
             contact_shelves.update()
-            .where(_buckets.id == number, _of(owner))
+            .where(_buckets.id == number, _bucket_condition(owner))
             .values(size=_buckets.size + count)
         )
     return found
@@ -100,5 +100,5 @@ def _begins(tx: Connection, owner: ContactOwner, new_ids: Sequence[str]) -> str 
     return next((new_id for new_id in new_ids if new_id > newest), None)
 
 
-def _of(owner: ContactOwner) -> sa.ColumnElement[bool]:
+def _bucket_condition(owner: ContactOwner) -> sa.ColumnElement[bool]:
     return sa.and_(_buckets.account_id == owner.account_id, _buckets.sandbox.is_(owner.sandbox))

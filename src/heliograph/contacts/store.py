@@ -14,7 +14,7 @@ from heliograph.accounts import quotas
 from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.json import encode
-from heliograph.contacts.change import ContactPatch, TooManyFields, changed, searched
+from heliograph.contacts.change import ContactPatch, TooManyFields, apply_change, search_text
 from heliograph.contacts.contact import Contact, ContactOwner, by_id, by_phone, by_phones
 from heliograph.contacts.opt_out_history import (
     CHANGE_OCTETS,
@@ -87,7 +87,7 @@ def upsert(
         if by.is_import:
             change = without_opt_ins_of_others(change, suppressed.get(phone))
         try:
-            after = changed(
+            after = apply_change(
                 before or _blank(change, now_ms, opted_out=phone in suppressed), change, now_ms
             )
         except TooManyFields as error:
@@ -138,7 +138,7 @@ def update(
     """
     lock_contacts(tx, owner)
     before = by_id(tx, owner, contact_id)
-    after = changed(before, change, now_ms)
+    after = apply_change(before, change, now_ms)
     is_out = before.opted_out  # the phone that it has after the change
     if after.phone != before.phone:
         if by_phone(tx, owner, after.phone) is not None:
@@ -178,7 +178,7 @@ def replace_tags(
     since. It takes at most AT_ONCE_MAX. Raises StorageQuotaReached.
     """
     touched = [
-        (contact, changed(contact, ContactPatch(None, {"tags": tags}), now_ms))
+        (contact, apply_change(contact, ContactPatch(None, {"tags": tags}), now_ms))
         for contact, tags in changes
     ]
     if not touched:
@@ -321,7 +321,7 @@ def _row(contact: Contact) -> dict[str, Any]:
         "tags": encode(contact.tags).decode(),
         "custom": encode(contact.custom).decode(),
         "opted_out": contact.opted_out,
-        "searched": searched(contact),
+        "searched": search_text(contact),
         "updated_at_ms": contact.updated_at_ms,
     }
 

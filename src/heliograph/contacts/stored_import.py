@@ -124,7 +124,7 @@ def begin(
     earlier imports of the account are forgotten. Raises ImportRunning: there is one at a time.
     """
     raw = ids.raw_of_number(ids.new_number(now_ms))
-    accounts.locked(tx, owner.account_id)  # so that `go_on` meets it, and no constraint
+    accounts.lock(tx, owner.account_id)  # so that `go_on` meets it, and no constraint
     stored = tx.execute(
         _INSERT,
         {
@@ -179,7 +179,7 @@ def go_on(tx: Connection, stored: StoredImport, *, now_ms: int) -> None:
     """Lets an import that was stopped go on behind its last row. Raises ImportRunning; NotFound
     when its file is there no more.
     """
-    accounts.locked(tx, stored.account_id)  # nobody begins one between the two
+    accounts.lock(tx, stored.account_id)  # nobody begins one between the two
     if any(each.is_running for each in newest_imports(tx, stored.account_id, limit=1)):
         raise ImportRunning()
     is_stopped = _t.why.is_not(None) & _t.file.is_not(None)

@@ -34,7 +34,7 @@ class TagChange(NamedTuple):
         return (*contact.tags, self.tag) if len(contact.tags) < TAGS_MAX else None
 
 
-class Chosen(NamedTuple):
+class ChosenContacts(NamedTuple):
     """Says which contacts are meant: those with the ids `picked`, in text form, or if there are
     none, all of the owner that `needle` finds.
     """
@@ -67,7 +67,7 @@ def read_tag_change(tag: str, *, is_added: bool) -> TagChange:
     return TagChange(read_tag(tag), is_added)
 
 
-def count(db: Database, chosen: Chosen, change: TagChange) -> TagCount:
+def count(db: Database, chosen: ChosenContacts, change: TagChange) -> TagCount:
     """Returns what a change would do now. It opens transactions. Raises InvalidRequest if it finds
     too many contacts.
     """
@@ -75,7 +75,7 @@ def count(db: Database, chosen: Chosen, change: TagChange) -> TagCount:
     while True:
         with db.read() as tx:
             found = _some(tx, chosen, before)
-        total += _counted(found, change)
+        total += _tag_count(found, change)
         if total.found > FOUND_MAX:
             raise InvalidRequest(
                 f"This finds more than {FOUND_MAX:,} contacts, too many to tag at once. Search for"
@@ -86,7 +86,9 @@ def count(db: Database, chosen: Chosen, change: TagChange) -> TagCount:
         before = found[-1].id
 
 
-def apply(db: Database, chosen: Chosen, change: TagChange, *, now_ms: int) -> Iterator[TagCount]:
+def apply(
+    db: Database, chosen: ChosenContacts, change: TagChange, *, now_ms: int
+) -> Iterator[TagCount]:
     """Changes the contacts step by step, and gives what each step did, when it is committed. Raises
     StorageQuotaReached; what is committed stays.
     """
@@ -101,20 +103,20 @@ def apply(db: Database, chosen: Chosen, change: TagChange, *, now_ms: int) -> It
                 if (tags := change.tags_after(contact)) not in (None, contact.tags)
             ]
             replace_tags(tx, chosen.owner, changes, now_ms=now_ms)
-        yield _counted(found, change)
+        yield _tag_count(found, change)
         if chosen.picked or len(found) < AT_ONCE_MAX:
             return
         before = found[-1].id
 
 
-def _some(tx: Connection, chosen: Chosen, before: str | None) -> list[Contact]:
+def _some(tx: Connection, chosen: ChosenContacts, before: str | None) -> list[Contact]:
     """Returns the contacts that were picked, or the next ones that are found."""
     if chosen.picked:
-        return list(_picked(tx, chosen))
+        return list(_picked_contacts(tx, chosen))
     return newest(tx, chosen.owner, chosen.needle, limit=AT_ONCE_MAX, before=before)
 
 
-def _picked(tx: Connection, chosen: Chosen) -> Iterator[Contact]:
+def _picked_contacts(tx: Connection, chosen: ChosenContacts) -> Iterator[Contact]:
     """Yields the contacts that were picked; somebody may have removed one meanwhile."""
     for contact_id in dict.fromkeys(chosen.picked):
         try:
@@ -123,7 +125,7 @@ def _picked(tx: Connection, chosen: Chosen) -> Iterator[Contact]:
             continue
 
 
-def _counted(found: Iterable[Contact], change: TagChange) -> TagCount:
+def _tag_count(found: Iterable[Contact], change: TagChange) -> TagCount:
     after = [(contact, change.tags_after(contact)) for contact in found]
     return TagCount(
         len(after),

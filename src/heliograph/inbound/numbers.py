@@ -59,7 +59,7 @@ def add_number(
         raise _owned_refusal()
     for each in (account_id, catch_all_id):
         if each is not None:
-            accounts.kept_open(tx, each)
+            accounts.keep_open(tx, each)
     number = OwnNumber(
         ids.raw_of_number(ids.new_number(now_ms)),
         carrier_named(tx, carrier).id,
@@ -117,7 +117,7 @@ def set_catch_all(
     nobody does. It holds from the next text on. Raises NotFound, AccountClosed, InvalidRequest.
     """
     if catch_all_id is not None:
-        accounts.kept_open(tx, catch_all_id)
+        accounts.keep_open(tx, catch_all_id)
     before = _the_number(tx, digits, carrier)
     if before.account_id is not None:
         raise _owned_refusal()

@@ -62,7 +62,7 @@ def close(tx: Connection, account_id: str, reason: str | None, by: str, *, now_m
     It looks twice: at first without holding anybody up, then under the lock of the wallet, past
     which no message of the account is accepted.
     """
-    account = accounts.require_open(accounts.locked(tx, account_id))
+    account = accounts.require_open(accounts.lock(tx, account_id))
     _require_settled(tx, account)
     config.bump(tx)
     wallet.locked(tx, account.id)

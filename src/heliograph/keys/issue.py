@@ -129,7 +129,7 @@ def issue(
     Raises NotFound and AccountClosed for the account, InvalidRequest for a name, mode, tier,
     permission or expiry that cannot be.
     """
-    accounts.require_mode(accounts.kept_open(tx, account_id), sandbox=sandbox)
+    accounts.require_mode(accounts.keep_open(tx, account_id), sandbox=sandbox)
     if expires_at_ms is not None and expires_at_ms <= now_ms:
         raise refused(
             "expires_at", f"must lie in the future, not at {clock.rfc3339(expires_at_ms)}"

@@ -16,7 +16,12 @@ from heliograph.messages import read
 from heliograph.messages.accept.acceptor import LARGE_SEND, Acceptor
 from heliograph.messages.accept.answer import send_answer
 from heliograph.messages.accept.batch import SendResult
-from heliograph.messages.accept.request import AnsweredText, SendRequest, answer_to, read_send
+from heliograph.messages.accept.request import (
+    AnsweredText,
+    SendRequest,
+    answer_to,
+    read_send_request,
+)
 from heliograph.messages.accept.unapproved_sender import accept_or_explain
 from heliograph.messages.replies import answers_of
 from heliograph.messages.reports.report_filters import campaign_of, read_filters
@@ -113,7 +118,7 @@ def _sender(
         request = await read_at_home(
             cache,
             call,
-            lambda body, home: read_send(
+            lambda body, home: read_send_request(
                 body, number, who.account_id, sandbox=who.sandbox, home=home
             ),
         )

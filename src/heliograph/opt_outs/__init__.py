@@ -2,7 +2,7 @@
 
 from heliograph.opt_outs.events import ChangedOptOut, KeywordText, emit_opt_out_events
 from heliograph.opt_outs.read import is_suppressed, opt_out_page, opt_outs_of, suppressed_among
-from heliograph.opt_outs.request import read_opt_out
+from heliograph.opt_outs.request import read_opt_out_request
 from heliograph.opt_outs.suppress import (
     delete_opt_outs,
     lift,
@@ -40,7 +40,7 @@ __all__ = [
     "lift",
     "opt_out_page",
     "opt_outs_of",
-    "read_opt_out",
+    "read_opt_out_request",
     "scope_of_sender",
     "store_opt_outs",
     "suppress",

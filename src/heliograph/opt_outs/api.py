@@ -11,7 +11,7 @@ from heliograph.base.paging import page_body, read_page
 from heliograph.database.database import Database
 from heliograph.keys import acting_for, country_of, customer_asked_for
 from heliograph.opt_outs.read import opt_out_page, opt_outs_of
-from heliograph.opt_outs.request import read_opt_out
+from heliograph.opt_outs.request import read_opt_out_request
 from heliograph.opt_outs.suppress import lift, suppress
 from heliograph.opt_outs.suppression import (
     OptOutOwner,
@@ -66,23 +66,23 @@ class _OptOutHandlers:
         if isinstance(customer_id, str):
             with self._db.read() as tx:
                 home = country_of(tx, call.principal, customer_id)
-        asked = read_opt_out(body, home)
+        request = read_opt_out_request(body, home)
 
         def effect(tx: Connection) -> Answer:
-            owner = _owner(tx, call, asked.customer_id, changes=True)
-            digits, now_ms = asked.phone.digits, clock.now_ms()
+            owner = _owner(tx, call, request.customer_id, changes=True)
+            digits, now_ms = request.phone.digits, clock.now_ms()
             new = suppress(
-                tx, owner, [digits], source=OptOutSource.API, now_ms=now_ms, scope=asked.scope
+                tx, owner, [digits], source=OptOutSource.API, now_ms=now_ms, scope=request.scope
             )
-            self._withdraw(tx, owner, digits, asked.scope, now_ms)
+            self._withdraw(tx, owner, digits, request.scope, now_ms)
             [stored] = [
-                each for each in opt_outs_of(tx, owner, digits) if each.scope == asked.scope
+                each for each in opt_outs_of(tx, owner, digits) if each.scope == request.scope
             ]
             audit_call(
                 tx, call, owner.account_id, audit_log.AuditEntry("opt_out.add"), is_counted=True
             )
             record = as_suppression_record(stored, sandbox=owner.sandbox)
-            return Answer.warning({"data": record, "created": bool(new)}, asked.warnings)
+            return Answer.warning({"data": record, "created": bool(new)}, request.warnings)
 
         return self._db.transact(
             lambda tx: replay_or_run(tx, call, POST_PATH, effect, is_opt_out=True)

@@ -19,7 +19,7 @@ class OptOutRequest(NamedTuple):
     warnings: list[str]
 
 
-def read_opt_out(body: dict[str, Any], home: str) -> OptOutRequest:
+def read_opt_out_request(body: dict[str, Any], home: str) -> OptOutRequest:
     """Reads a body of POST /opt-outs. `home` is the country in which a phone with a leading 0 is
     read when no country is given. Raises InvalidRequest for all bad fields together.
     """

@@ -26,12 +26,12 @@ from heliograph.otp.other_country import sent_to
 from heliograph.otp.request import (
     ANY_CODE,
     PLACE,
-    Given,
     OtpSendRequest,
+    OtpVerifyRequest,
     default_text,
     no_phone,
-    read_given,
-    read_otp_request,
+    read_otp_send_request,
+    read_otp_verify_request,
 )
 from heliograph.otp.states import PENDING
 from heliograph.otp.verify import VERIFY_PATH, VerificationTry, Verifier
@@ -83,7 +83,7 @@ def _sender(
 
     async def send(call: Call) -> Answer:
         call.query.finish()
-        request = await read_at_home(cache, call, read_otp_request)
+        request = await read_at_home(cache, call, read_otp_send_request)
         account_id = await acting_for_call(db, cache, call, SEND_PATH, request.customer_id)
         own = await cache.get(OWN, (account_id, call.principal.sandbox))
         assert own is not None  # accounts are never deleted
@@ -125,17 +125,17 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
 
     async def verify(call: Call) -> Answer:
         call.query.finish()
-        given = await read_at_home(cache, call, read_given)
-        account_id = await acting_for_call(db, cache, call, VERIFY_PATH, given.customer_id)
-        read = None if given.phone is None else int(given.phone.digits)
-        if given.as_dialled is None:
+        request = await read_at_home(cache, call, read_otp_verify_request)
+        account_id = await acting_for_call(db, cache, call, VERIFY_PATH, request.customer_id)
+        read = None if request.phone is None else int(request.phone.digits)
+        if request.as_dialled is None:
             assert read is not None  # or the phone is refused when the body is read
-            return await tried(call, account_id, read, given)
+            return await tried(call, account_id, read, request)
         if read is not None and not call.principal.sandbox:
             with suppress(NoneOutstanding):
-                return await tried(call, account_id, read, given)
+                return await tried(call, account_id, read, request)
         sent = await call.in_thread(
-            partial(elsewhere, account_id, given.as_dialled, call.principal.sandbox)
+            partial(elsewhere, account_id, request.as_dialled, call.principal.sandbox)
         )
         # there a code is right for any phone: the one that was sent it comes first
         if call.principal.sandbox:
@@ -143,10 +143,10 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
         elif sent == read:
             sent = None
         if sent is None:
-            raise _nothing_there(given)
-        return await tried(call, account_id, sent, given)
+            raise _nothing_there(request)
+        return await tried(call, account_id, sent, request)
 
-    async def tried(call: Call, account_id: str, phone: int, given: Given) -> Answer:
+    async def tried(call: Call, account_id: str, phone: int, request: OtpVerifyRequest) -> Answer:
         who = call.principal
         one = VerificationTry(
             ids.new_number(),
@@ -154,8 +154,8 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
             who.account_id,
             sandbox=who.sandbox,
             phone=phone,
-            code=given.code,
-            warnings=given.warnings,
+            code=request.code,
+            warnings=request.warnings,
         )
         one.idempotency_key, one.body_sha256 = _key(call)
         verified = await verifier.verify(one)
@@ -168,14 +168,14 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
     return verify
 
 
-def _nothing_there(given: Given) -> InvalidRequest:
+def _nothing_there(request: OtpVerifyRequest) -> InvalidRequest:
     """Returns the refusal for a phone that was given without a country and to which nothing was
     sent. Only the caller knows which country it was sent to.
     """
-    if given.phone is None:
-        return refused("phone", no_phone(given.as_dialled))
+    if request.phone is None:
+        return refused("phone", no_phone(request.as_dialled))
     return NoneOutstanding(
-        f"Without countryCode, phone is read as {given.phone.digits}, and there is no unused"
+        f"Without countryCode, phone is read as {request.phone.digits}, and there is no unused"
         " one-time password for that number. If countryCode was given to /otp/send, give it here"
         " as well."
     )

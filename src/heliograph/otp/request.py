@@ -36,7 +36,7 @@ class OtpSendRequest(NamedTuple):
     warnings: list[str]
 
 
-class Given(NamedTuple):
+class OtpVerifyRequest(NamedTuple):
     """Holds a body of POST /otp/verify that is right in form."""
 
     # as it is read; None: it is no number so, but may be one where something was sent
@@ -48,7 +48,7 @@ class Given(NamedTuple):
     warnings: list[str]
 
 
-def read_otp_request(body: dict[str, Any], home: str | None = None) -> OtpSendRequest:
+def read_otp_send_request(body: dict[str, Any], home: str | None = None) -> OtpSendRequest:
     """Reads the body of POST /otp/send (docs/api.md, "One-time passwords"). `home` is the account's
     country. Raises InvalidRequest for all bad fields together.
     """
@@ -71,7 +71,7 @@ def read_otp_request(body: dict[str, Any], home: str | None = None) -> OtpSendRe
     return OtpSendRequest(phone, sender, text, customer_id, form.warnings())
 
 
-def read_given(body: dict[str, Any], home: str | None = None) -> Given:
+def read_otp_verify_request(body: dict[str, Any], home: str | None = None) -> OtpVerifyRequest:
     """Reads the body of POST /otp/verify (docs/api.md, "One-time passwords"). `home` is the
     account's country. Raises InvalidRequest for all bad fields together.
     """
@@ -83,7 +83,7 @@ def read_given(body: dict[str, Any], home: str | None = None) -> Given:
         form.refuse("phone", no_phone(as_dialled))
     form.finish()
     assert code is not None
-    return Given(phone, as_dialled, read_code(code), customer_id, form.warnings())
+    return OtpVerifyRequest(phone, as_dialled, read_code(code), customer_id, form.warnings())
 
 
 def read_code(given: str) -> str:

@@ -71,7 +71,7 @@ def store_logs(
     locked. The text of a one-time password is not stored (docs/api.md, "Site plugin"), nor is its
     `meta`. Raises StorageQuotaReached.
     """
-    known = _known(tx, sites, entries)
+    known = _known_entries(tx, sites, entries)
     one_time = one_time_passwords(
         tx, {entry.message_id.lower() for entry in entries if entry.message_id is not None}
     )
@@ -131,7 +131,7 @@ def _names_otp(word: str) -> bool:
     return OTP in word.lower()
 
 
-def _known(
+def _known_entries(
     tx: Connection, sites: Mapping[str | None, Site], entries: Sequence[ReportedEntry]
 ) -> dict[tuple[str, str | None], str]:
     """Returns which entries are there already, by site and `external_ref`."""

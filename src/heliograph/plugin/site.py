@@ -64,7 +64,7 @@ def connect(
     """Links a site, or brings what is known of it up to date: what is not said is kept. Raises
     InvalidRequest for one site too many.
     """
-    accounts.locked(tx, account_id)  # first: two plugins that save a key at once link one site once
+    accounts.lock(tx, account_id)  # first: two plugins that save a key at once link one site once
     said = {name: value for name, value in about._asdict().items() if value is not None}
     here = _at(account_id, site_url, sandbox)
     known = tx.execute(
@@ -103,7 +103,7 @@ def locked_sites(
     """
     rows = tx.execute(
         sa.select(sites)
-        .where(_of(account_id, sandbox), sites.c.site_url.in_(site_urls))
+        .where(_sites_of(account_id, sandbox), sites.c.site_url.in_(site_urls))
         .order_by(sites.c.id)
         .with_for_update()
     )
@@ -121,7 +121,7 @@ def only_site(tx: Connection, account_id: str, *, sandbox: bool) -> str:
     Raises SiteNotConnected without one, InvalidRequest with several.
     """
     urls = (
-        tx.execute(sa.select(sites.c.site_url).where(_of(account_id, sandbox)).limit(2))
+        tx.execute(sa.select(sites.c.site_url).where(_sites_of(account_id, sandbox)).limit(2))
         .scalars()
         .all()
     )
@@ -224,9 +224,9 @@ def as_operators_record(site: Site) -> dict[str, Any]:
     }
 
 
-def _of(account_id: str, sandbox: bool) -> sa.ColumnElement[bool]:
+def _sites_of(account_id: str, sandbox: bool) -> sa.ColumnElement[bool]:
     return sa.and_(sites.c.account_id == account_id, sites.c.sandbox.is_(sandbox))
 
 
 def _at(account_id: str, site_url: str, sandbox: bool) -> sa.ColumnElement[bool]:
-    return sa.and_(_of(account_id, sandbox), sites.c.site_url == site_url)
+    return sa.and_(_sites_of(account_id, sandbox), sites.c.site_url == site_url)

@@ -18,7 +18,7 @@ from heliograph.keys import ALL_PERMISSIONS, ApiKey
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.languages import marked
 from heliograph.portal.list_page import list_page
-from heliograph.portal.once import once_for_path, random_of, record_of
+from heliograph.portal.once import random_of, record_of, run_path_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit
@@ -44,7 +44,7 @@ PURPOSE: Final = "api key of a form"
 FIELDS: Final = ("name", "mode", "tier", "expires", "permissions")
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the account's keys, newest first, and those that are expired or revoked, too."""
     query = Query(asking.sent.query)
     wanted = read_page(query)
@@ -63,7 +63,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def new(
+def show_form(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form that makes a key."""
@@ -119,7 +119,7 @@ def make(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         visit.audit(tx, asking, "key.make", keys.text_id(record), f"{mode}: {record.name}")
         return Answer({"id": keys.text_id(record)})
 
-    made = record_of(once_for_path(tx, asking, visit, effect))
+    made = record_of(run_path_form_once(tx, asking, visit, effect))
     key = keys.make_key(mode == "sandbox", random)
     return page("key_made.html", asking, visit=visit, key=key, record=keys.find(tx, made["id"]))
 
@@ -135,7 +135,7 @@ def ask_revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 def revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Revokes a key, and shows the list."""
     visit.require_fresh(asking.now_ms)
-    accounts.locked(tx, visit.account.id)  # of two at once, one revokes it
+    accounts.lock(tx, visit.account.id)  # of two at once, one revokes it
     key = _of_account(tx, asking, visit)
     if key.revoked_at_ms is None:
         keys.revoke(tx, key.id, now_ms=asking.now_ms)

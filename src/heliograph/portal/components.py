@@ -41,7 +41,7 @@ LINES: Final = (
 )
 
 
-def shown(asking: PageRequest) -> Response:
+def show_components(asking: PageRequest) -> Response:
     """Shows the components to everybody: there is nothing of an account in them."""
     return page(
         "components_shown.html",

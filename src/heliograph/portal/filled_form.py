@@ -61,7 +61,7 @@ def choice_of(field: str, given: str, choices: Sequence[str]) -> str:
     return given
 
 
-def sealed(asking: PageRequest, user_id: str) -> str:
+def seal_form(asking: PageRequest, user_id: str) -> str:
     """Returns what was typed, for a cookie that only this user (raw id) gets the form back from.
     It is empty if nothing was typed into the page that the browser showed, or too much to be kept.
     A form with a file is not kept: it has not been read.
@@ -80,36 +80,36 @@ def sealed(asking: PageRequest, user_id: str) -> str:
     return found if len(found) <= KEPT_OCTETS_MAX else ""
 
 
-def keep(response: Response, kept: str) -> None:
-    """Has the browser keep what `sealed` has returned."""
+def keep_form(response: Response, kept: str) -> None:
+    """Has the browser keep what `seal_form` has returned."""
     set_cookie(response, KEPT_COOKIE, kept, kept_s=KEPT_MS // 1_000)
 
 
-def sealed_after_end(asking: PageRequest) -> str:
-    """Returns what `sealed` does for the user whose session has ended by itself. It is empty if
+def seal_form_of_ended_session(asking: PageRequest) -> str:
+    """Returns what `seal_form` does for the user whose session has ended by itself. It is empty if
     nobody knows who that was: what a stranger types is shown to no user.
     """
     with asking.db.read() as tx:
         user_id = sign_ins.user_of_ended(tx, asking.session, now_ms=asking.now_ms)
-    return "" if user_id is None else sealed(asking, user_id)
+    return "" if user_id is None else seal_form(asking, user_id)
 
 
-def is_kept_for(asking: PageRequest) -> bool:
+def has_kept_form(asking: PageRequest) -> bool:
     """Returns whether the browser keeps a form of the page that is asked for."""
-    return _kept(asking).get("page") == asking.page
+    return _kept_form(asking).get("page") == asking.page
 
 
-def refilled(asking: PageRequest, user_id: str) -> PageRequest:
+def refill(asking: PageRequest, user_id: str) -> PageRequest:
     """Returns the request for a page as if its form had been typed into by now, if this user (raw
     id) had done so before he or she had to sign in; or else as it is.
     """
-    kept = _kept(asking)
+    kept = _kept_form(asking)
     if (kept.get("user"), kept.get("page")) != (user_id, asking.page):
         return asking
     return asking._replace(sent=asking.sent._replace(form=kept["fields"]), is_refilled=True)
 
 
-def _kept(asking: PageRequest) -> Mapping[str, Any]:
+def _kept_form(asking: PageRequest) -> Mapping[str, Any]:
     """Returns what the cookie of a browser says; nothing if there is none, or none any more."""
     if not asking.kept or len(asking.kept) > KEPT_OCTETS_MAX:
         return {}

@@ -10,12 +10,12 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph import users
 from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.portal.filled_form import refilled
+from heliograph.portal.filled_form import refill
 from heliograph.portal.lanes import Lane
 from heliograph.portal.page_request import CONSOLE, PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
-from heliograph.portal.visit import OwnVisit, Visit, own_visit_of, visit_of
+from heliograph.portal.visit import UserVisit, Visit, user_visit_of, visit_of
 from heliograph.users import Right, operators, sign_ins
 
 Handler: TypeAlias = Callable[[PageRequest], Response]
@@ -24,9 +24,9 @@ MembersPage: TypeAlias = Callable[[Connection, PageRequest, Visit], Response]
 LongPage: TypeAlias = Callable[[PageRequest, Visit], Response]
 # shows a page again whose form was refused
 FormPage: TypeAlias = Callable[[Connection, PageRequest, Visit, Sequence[FieldError]], Response]
-OwnPage: TypeAlias = Callable[[Connection, PageRequest, OwnVisit], Response]
+OwnPage: TypeAlias = Callable[[Connection, PageRequest, UserVisit], Response]
 OwnFormPage: TypeAlias = Callable[
-    [Connection, PageRequest, OwnVisit, Sequence[FieldError]], Response
+    [Connection, PageRequest, UserVisit, Sequence[FieldError]], Response
 ]
 
 
@@ -82,7 +82,7 @@ def page_for_members(show: MembersPage) -> Handler:
     def handle(asking: PageRequest) -> Response:
         with asking.db.read() as tx:
             visit = visit_of(tx, asking)
-            response = show(tx, refilled(asking, visit.session.user.id), visit)
+            response = show(tx, refill(asking, visit.session.user.id), visit)
         record_session_use(asking, visit.session)
         return response
 
@@ -97,7 +97,7 @@ def long_page_for_members(show: LongPage) -> Handler:
     def handle(asking: PageRequest) -> Response:
         with asking.db.read() as tx:
             visit = visit_of(tx, asking)
-        response = show(refilled(asking, visit.session.user.id), visit)
+        response = show(refill(asking, visit.session.user.id), visit)
         record_session_use(asking, visit.session)
         return response
 
@@ -133,8 +133,8 @@ def page_for_users(show: OwnPage) -> Handler:
 
     def handle(asking: PageRequest) -> Response:
         with asking.db.read() as tx:
-            visit = own_visit_of(tx, asking)
-            response = show(tx, refilled(asking, visit.session.user.id), visit)
+            visit = user_visit_of(tx, asking)
+            response = show(tx, refill(asking, visit.session.user.id), visit)
         record_session_use(asking, visit.session)
         return response
 
@@ -148,12 +148,12 @@ def form_for_users(do: OwnPage, show: OwnFormPage) -> Handler:
 
     def handle(asking: PageRequest) -> Response:
         try:
-            return asking.db.transact(lambda tx: do(tx, asking, own_visit_of(tx, asking)))
+            return asking.db.transact(lambda tx: do(tx, asking, user_visit_of(tx, asking)))
         except InvalidRequest as refused:
             if not refused.fields:
                 raise
             with asking.db.read() as tx:
-                return show(tx, asking, own_visit_of(tx, asking), refused.fields)
+                return show(tx, asking, user_visit_of(tx, asking), refused.fields)
 
     return handle
 

@@ -18,7 +18,7 @@ class ListPage(NamedTuple, Generic[Row]):
     older: str | None
 
 
-def one_more(wanted: PageWanted) -> PageWanted:
+def with_one_more_row(wanted: PageWanted) -> PageWanted:
     """Returns what to ask for: the row beyond the page tells that there is a next one."""
     return wanted._replace(limit=wanted.limit + 1)
 
@@ -26,15 +26,15 @@ def one_more(wanted: PageWanted) -> PageWanted:
 def list_page(
     asking: PageRequest, wanted: PageWanted, found: Sequence[Row], id_of: Callable[[Row], str]
 ) -> ListPage[Row]:
-    """Returns the page that is wanted, out of what was found for `one_more(wanted)`. `id_of`
-    returns the raw id by which the list is sorted.
+    """Returns the page that is wanted, out of what was found for `with_one_more_row(wanted)`.
+    `id_of` returns the raw id by which the list is sorted.
     """
     rows = list(found[: wanted.limit])
     before = id_of(rows[-1]) if len(found) > wanted.limit else None
     return ListPage(rows, older_query(asking, before))
 
 
-def asked_page(
+def page_or_errors(
     select: Callable[[], ListPage[Row]],
 ) -> tuple[ListPage[Row], list[FieldError]]:
     """Returns the page that `select` returns; or an empty one, and the fields of the query that it

@@ -28,7 +28,7 @@ SAID: Final = {
 }
 
 
-def listed(
+def show_list(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the members to all of them, and forms to owners."""
@@ -57,7 +57,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """
     visit.require_fresh(asking.now_ms)
     # who was removed while this waited for its turn changes nothing any more
-    accounts.locked(tx, visit.account.id)
+    accounts.lock(tx, visit.account.id)
     visit_of(tx, asking).require(tx, Right.MEMBERS)
     form, account_id, now_ms = asking.sent.form, visit.account.id, asking.now_ms
     about: str | None  # what the audit log says of it; None: nothing was changed

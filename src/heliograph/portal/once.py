@@ -43,12 +43,12 @@ def run_form_once(
     """
     place = _place(asking, visit, path, sandbox)
     try:
-        return run_once(tx, place, _said(asking), effect, is_opt_out=is_always_done)
+        return run_once(tx, place, _form_digest(asking), effect, is_opt_out=is_always_done)
     except Conflict as error:
-        raise changed_since(error, CHANGED) from error
+        raise conflict_in_words(error, CHANGED) from error
 
 
-def once_for_path(
+def run_path_form_once(
     tx: Connection, asking: PageRequest, visit: Visit, effect: Callable[[Connection], Answer]
 ) -> Answer:
     """Does what `run_form_once` does for the form of the path that is asked, which is always done:
@@ -67,9 +67,9 @@ def run_user_form_once(
     """Does what `run_form_once` does for a form of no account: a user's (raw id), or NOBODY's."""
     place = _place_of(asking, user_id)
     try:
-        return run_once(tx, place, _said(asking), effect, is_counted=False)
+        return run_once(tx, place, _form_digest(asking), effect, is_counted=False)
     except Conflict as error:
-        raise changed_since(error, CHANGED) from error
+        raise conflict_in_words(error, CHANGED) from error
 
 
 class _SignedIn(Protocol):
@@ -80,7 +80,7 @@ class _SignedIn(Protocol):
 V = TypeVar("V", bound=_SignedIn)
 
 
-def redirects_once(
+def redirect_once(
     do: Callable[[Connection, PageRequest, Visit], Response],
 ) -> Callable[[Connection, PageRequest, Visit], Response]:
     """Returns what does once what `do` does, which leads to another page. A form that is sent twice
@@ -91,12 +91,12 @@ def redirects_once(
         def effect(tx: Connection) -> Answer:
             return _answer_of(do(tx, asking, visit))
 
-        return _redirect_of(once_for_path(tx, asking, visit, effect))
+        return _redirect_of(run_path_form_once(tx, asking, visit, effect))
 
     return handle
 
 
-def redirects_once_by(
+def redirect_user_once(
     do: Callable[[Connection, PageRequest, V], Response],
 ) -> Callable[[Connection, PageRequest, V], Response]:
     """Returns what does the same for a form of a user that is of no account. If `do` shows a page
@@ -155,21 +155,21 @@ def random_of_user(asking: PageRequest, session: sign_ins.Session, purpose: str)
 
 def _random_of(asking: PageRequest, whose: str, purpose: str) -> bytes:
     secret = derived_key(known(asking.service.secret_keys)[0], purpose)
-    said = f"{whose} {once_of(asking)}".encode()
+    said = f"{whose} {once_value_of(asking)}".encode()
     return hmac.new(secret, said, hashlib.sha256).digest()
 
 
 def send_once(asking: PageRequest, request: SendRequest, path: str) -> None:
     """Sees to it that a form whose send goes to the acceptor is sent once. `path` is the portal's
     own. Raises InvalidRequest. The acceptor then raises Conflict for a form that was changed since:
-    `changed_since` says so.
+    `conflict_in_words` says so.
     """
     request.idempotency_key = _key_of(asking)
-    request.body_sha256 = sha256_of_body(_said(asking))
+    request.body_sha256 = sha256_of_body(_form_digest(asking))
     request.path = path
 
 
-def changed_since(error: Conflict, words: str) -> Conflict:
+def conflict_in_words(error: Conflict, words: str) -> Conflict:
     """Returns the error in these words if it says that this form was sent before, with something
     else in it; or else as it is.
     """
@@ -183,7 +183,7 @@ def forget_once(
     free_key(tx, _place(asking, visit, path, sandbox))
 
 
-def once_of(asking: PageRequest) -> str:
+def once_value_of(asking: PageRequest) -> str:
     """Returns the random value of the form that was sent. Raises InvalidRequest."""
     value = asking.sent.form.get(ONCE_FIELD, "").strip()
     if not value:
@@ -201,10 +201,10 @@ def _place_of(asking: PageRequest, user_id: str) -> KeyPlace:
 
 
 def _key_of(asking: PageRequest) -> str:
-    return hashlib.sha256(once_of(asking).encode()).hexdigest()
+    return hashlib.sha256(once_value_of(asking).encode()).hexdigest()
 
 
-def _said(asking: PageRequest) -> bytes:
+def _form_digest(asking: PageRequest) -> bytes:
     """Returns what the form says, to know an equal one by."""
     said = body_of(asking)
     for number, file in enumerate(asking.sent.files):

@@ -45,14 +45,14 @@ class FirstStep(NamedTuple):
     is_done: bool
 
 
-class FailedByCode(NamedTuple):
+class FailureCount(NamedTuple):
     """Counts the messages that failed with one error code."""
 
     code: str
     messages: int
 
 
-class SentSoFar(NamedTuple):
+class RecentActivity(NamedTuple):
     """Counts what was sent today, in the last hours, and in the last days, in the mode that the
     account has first. `reasons` counts what has failed in these days by the code of its error.
     """
@@ -60,7 +60,7 @@ class SentSoFar(NamedTuple):
     today: MessageFigures
     hours: Plot
     days: Plot
-    reasons: list[FailedByCode]
+    reasons: list[FailureCount]
 
 
 class Attention(NamedTuple):
@@ -70,7 +70,7 @@ class Attention(NamedTuple):
     page: str
 
 
-def overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows what the account of this visit has, and its last messages."""
     account = visit.account
     held = wallet.wallet_of(tx, account.id)
@@ -92,7 +92,7 @@ def overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> SentSoFar | None:
+def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> RecentActivity | None:
     """Returns what was sent lately, or None if nothing was."""
     account = visit.account
     zone, of = ZoneInfo(account.time_zone), ReportOf(account.id, sandbox=account.sandbox)
@@ -105,11 +105,11 @@ def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> SentSoFar | 
         return None
     hours = last_hours(tx, visit, visit.mode, asking.now_ms)
     reasons = [
-        FailedByCode(code, messages)
+        FailureCount(code, messages)
         for code, messages in zip(ERROR_CODES, added.errors, strict=True)
         if messages
     ]
-    return SentSoFar(
+    return RecentActivity(
         days[-1].figures,
         plot_of("hours", _("Last %(hours)s hours", hours=LAST_HOURS), HOUR, hours),
         plot_of("days", _("Last %(days)s days", days=DAYS), DAY, days),
@@ -119,7 +119,7 @@ def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> SentSoFar | 
 
 def _notices(tx: Connection, visit: Visit, held: Wallet) -> list[Attention]:
     """Returns what somebody should look at, the most urgent first."""
-    found = _low(tx, visit, held)
+    found = _low_balances(tx, visit, held)
     for endpoint in endpoints.all_endpoints(
         tx, visit.account.id, limit=2 * ENDPOINTS_PER_ACCOUNT_MAX
     ):
@@ -133,7 +133,7 @@ def _notices(tx: Connection, visit: Visit, held: Wallet) -> list[Attention]:
     return found[:NOTICES_MAX]
 
 
-def _low(tx: Connection, visit: Visit, held: Wallet) -> list[Attention]:
+def _low_balances(tx: Connection, visit: Visit, held: Wallet) -> list[Attention]:
     """Returns which figures of the wallet are below their thresholds. A wallet that never held
     anything is not low, but new.
     """

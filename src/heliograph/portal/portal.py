@@ -92,20 +92,23 @@ class Portal:
             routes=[
                 Route("/", _home),
                 Route("/portal/static/{name}", _static),
-                *(self._route(each) for each in pages),
-                *([self._shows(components.PATH, components.shown)] * service.shows_components),
+                *(self._route_of(each) for each in pages),
+                *(
+                    [self._page_route(components.PATH, components.show_components)]
+                    * service.shows_components
+                ),
             ],
             exception_handlers={HTTPException: self._no_such_page},
         )
         # a link with a slash behind it is none: it would be led on over plain HTTP behind a proxy
         self._app.router.redirect_slashes = False
 
-    def _route(self, page: PageRoute) -> Route:
+    def _route_of(self, page: PageRoute) -> Route:
         if page.may is not None:
-            return self._takes_file(page, page.may)
+            return self._file_form_route(page, page.may)
         if page.is_form:
-            return self._does(page.path, page.handle, page.lane)
-        return self._shows(page.path, page.handle)
+            return self._form_route(page.path, page.handle, page.lane)
+        return self._page_route(page.path, page.handle)
 
     def is_mine(self, path: str) -> bool:
         return path in self._roots or path.startswith(self._below)
@@ -130,28 +133,28 @@ class Portal:
             await cancelling.cancel_and_wait(self._mailing)
         await self._lanes.close()
 
-    def _shows(self, path: str, handler: Handler) -> Route:
+    def _page_route(self, path: str, handler: Handler) -> Route:
         async def show(request: Request) -> Response:
             try:
                 sent = Sent(query=read_query(request))
             except ServiceError as refused:
-                return await self._answer(request, _refusing(refused), NOTHING_SENT)
+                return await self._answer(request, _refusal_handler(refused), NOTHING_SENT)
             return await self._answer(request, handler, sent)
 
         return Route(path, show, methods=["GET"])
 
-    def _does(self, path: str, handler: Handler, lane: Lane) -> Route:
+    def _form_route(self, path: str, handler: Handler, lane: Lane) -> Route:
         async def do(request: Request) -> Response:
             try:
                 sent = Sent(form=await read_form(request))
-                require_ours(request, self._asking(request, sent))
+                require_ours(request, self._page_request(request, sent))
             except ServiceError as refused:
-                return await self._answer(request, _refusing(refused), NOTHING_SENT)
+                return await self._answer(request, _refusal_handler(refused), NOTHING_SENT)
             return await self._answer(request, handler, sent, lane)
 
         return Route(path, do, methods=["POST"])
 
-    def _takes_file(self, page: PageRoute, may: Handler) -> Route:
+    def _file_form_route(self, page: PageRoute, may: Handler) -> Route:
         """Leads to a form with a file, which is read only if `may` raises nothing and answers
         with no page that says no.
         """
@@ -159,7 +162,7 @@ class Portal:
         async def take(request: Request) -> Response:
             try:
                 require_this_site(request)
-                asking = self._asking(request, NOTHING_SENT)
+                asking = self._page_request(request, NOTHING_SENT)
                 allowed = await self._lanes.run(Lane.PAGES, lambda: may(asking))
                 if allowed.status_code >= HTTPStatus.BAD_REQUEST:
                     return allowed
@@ -167,9 +170,9 @@ class Portal:
                     sent = Sent(form=await read_form(request))
                 else:
                     sent = await read_upload(request, page.octets_max, page.files_max)
-                require_ours(request, self._asking(request, sent))
+                require_ours(request, self._page_request(request, sent))
             except ServiceError as refused:
-                return await self._answer(request, _raising(refused), NOTHING_SENT)
+                return await self._answer(request, _handler_that_raises(refused), NOTHING_SENT)
             return await self._answer(request, page.handle, sent)
 
         return Route(page.path, take, methods=["POST"])
@@ -177,37 +180,39 @@ class Portal:
     async def _answer(
         self, request: Request, handler: Handler, sent: Sent, lane: Lane = Lane.PAGES
     ) -> Response:
-        asking = self._asking(request, sent)
+        asking = self._page_request(request, sent)
         try:
-            response = await self._lanes.run(lane, lambda: _answered(handler, asking))
+            response = await self._lanes.run(lane, lambda: _run_handler(handler, asking))
         except Unavailable as refused:  # too many wait
             languages.use_language(asking.language)
-            response = _refusing(refused)(asking)
+            response = _refusal_handler(refused)(asking)
         if isinstance(response, Download):
-            response = await self._begun(response, asking)
+            response = await self._start_download(response, asking)
         if FORM_COOKIE not in request.cookies and "set-cookie" not in response.headers:
             set_cookie(response, FORM_COOKIE, asking.form_secret)
         return response
 
-    async def _begun(self, download: Download, asking: PageRequest) -> Response:
+    async def _start_download(self, download: Download, asking: PageRequest) -> Response:
         """Returns a download when its first text is made, or a page that says why there is none.
         Each piece is made by a thread of the pages, and when the one before was sent: so who reads
         slowly keeps no thread and no transaction.
         """
-        rest = self._made(download.pieces)
+        rest = self._run_pieces(download.pieces)
         try:
             first = await anext(piece async for piece in rest if piece)
         except ServiceError as refused:
             failed = refused
-            return await self._lanes.run(Lane.PAGES, lambda: _answered(_raising(failed), asking))
-        download.body_iterator = _joined(first, rest)
+            return await self._lanes.run(
+                Lane.PAGES, lambda: _run_handler(_handler_that_raises(failed), asking)
+            )
+        download.body_iterator = _chain(first, rest)
         return download
 
-    async def _made(self, pieces: Iterator[str]) -> AsyncIterator[str]:
+    async def _run_pieces(self, pieces: Iterator[str]) -> AsyncIterator[str]:
         while (piece := await self._lanes.run(Lane.PAGES, lambda: next(pieces, None))) is not None:
             yield piece
 
-    def _asking(self, request: Request, sent: Sent) -> PageRequest:
+    def _page_request(self, request: Request, sent: Sent) -> PageRequest:
         return PageRequest(
             self._service,
             clock.now_ms(),
@@ -235,7 +240,7 @@ class Portal:
         refused: ServiceError = NotFound("There is no such page.")
         if error.status_code == MethodNotAllowed.status:
             refused = MethodNotAllowed([], "This page does not take that method.")
-        response = await self._answer(request, _refusing(refused), NOTHING_SENT)
+        response = await self._answer(request, _refusal_handler(refused), NOTHING_SENT)
         response.headers.update(error.headers or {})  # Allow, with 405
         return response
 
@@ -274,46 +279,46 @@ def portal_for(
     )
 
 
-def _answered(handler: Handler, asking: PageRequest) -> Response:
+def _run_handler(handler: Handler, asking: PageRequest) -> Response:
     """Returns what a handler answers, or a page that says why there is no answer."""
     languages.use_language(asking.language)
     try:
         return handler(asking)
     except sign_ins.NotSignedIn:
-        return _whole(sign_in_pages.signed_out(asking))
+        return _as_whole_page(sign_in_pages.show_signed_out(asking))
     except NotFresh as missing:
-        return _whole(sign_in_pages.confirm(asking, missing))
+        return _as_whole_page(sign_in_pages.ask_to_sign_in_again(asking, missing))
     except ServiceError as refused:
-        return _refusing(refused)(asking)
+        return _refusal_handler(refused)(asking)
 
 
-def _whole(response: Response) -> Response:
+def _as_whole_page(response: Response) -> Response:
     """Returns a page that is shown as a whole, even if only a part of one was asked for."""
     response.headers["hx-refresh"] = "true"
     return response
 
 
-def _raising(error: ServiceError) -> Handler:
+def _handler_that_raises(error: ServiceError) -> Handler:
     def fail(asking: PageRequest) -> Response:
         raise error
 
     return fail
 
 
-async def _joined(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:
+async def _chain(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:
     yield first
     async for piece in rest:
         yield piece
 
 
-def _refusing(refused: ServiceError) -> Handler:
+def _refusal_handler(refused: ServiceError) -> Handler:
     def refuse(asking: PageRequest) -> Response:
         response = page(
             "refused.html",
             asking,
             status=refused.status,
             why=refused,
-            again=_to_send_again(asking, refused),
+            again=_fields_to_send_again(asking, refused),
         )
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
@@ -322,7 +327,7 @@ def _refusing(refused: ServiceError) -> Handler:
     return refuse
 
 
-def _to_send_again(asking: PageRequest, refused: ServiceError) -> dict[str, str]:
+def _fields_to_send_again(asking: PageRequest, refused: ServiceError) -> dict[str, str]:
     """Returns the fields of a form that is to be done once, if nobody knows whether it was. What it
     says is done once only while the value of `once` stays the same, and a page that is asked for
     anew has another one.

@@ -49,11 +49,11 @@ class Program(NamedTuple):
     run: str
 
 
-def shown(
+def show_programs(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the programs, which say where the key has to be written."""
-    return _shown(tx, asking, visit, None, errors)
+    return _render(tx, asking, visit, None, errors)
 
 
 def make_key(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -80,10 +80,10 @@ def make_key(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         return Answer({"id": key_id})
 
     run_form_once(tx, asking, visit, PATH, sandbox=True, effect=effect)
-    return _shown(tx, asking, visit, keys.make_key(True, random))
+    return _render(tx, asking, visit, keys.make_key(True, random))
 
 
-def _shown(
+def _render(
     tx: Connection,
     asking: PageRequest,
     visit: Visit,

@@ -95,7 +95,7 @@ class Download(StreamingResponse):
         self.pieces = pieces
 
 
-def kept_file(content: bytes, name: str, media_type: str) -> Response:
+def uploaded_file(content: bytes, name: str, media_type: str) -> Response:
     """Returns a file that somebody has uploaded. A browser saves it, and neither guesses what it is
     nor runs anything in it.
     """
@@ -142,7 +142,7 @@ def page(
     """
     is_again = is_form_page or asking.is_refilled or status >= HTTPStatus.BAD_REQUEST
     language = languages.language()
-    live_shown = _made_of(language, asking, values) if is_live else ""
+    live_shown = _hash_of_content(language, asking, values) if is_live else ""
     if asking.shown and asking.shown == live_shown:
         return Response(status_code=NO_CONTENT, headers=HEADERS)
     text = (
@@ -152,11 +152,11 @@ def page(
             form_token=asking.form_token,
             token_field=TOKEN_FIELD,
             now_ms=asking.now_ms,
-            style=_address("portal.css"),
-            script=_address("portal.js"),
-            passkey_script=_address("passkeys.js"),
-            icon=_address("icon.svg"),
-            htmx=_address("htmx.js"),
+            style=_address_of_file("portal.css"),
+            script=_address_of_file("portal.js"),
+            passkey_script=_address_of_file("passkeys.js"),
+            icon=_address_of_file("icon.svg"),
+            htmx=_address_of_file("htmx.js"),
             language=language,
             here_again=asking.page,
             page_of_form=asking.page_of_form if is_again else "",
@@ -177,7 +177,7 @@ def page(
     return response
 
 
-def _made_of(language: str, asking: PageRequest, values: Mapping[str, Any]) -> str:
+def _hash_of_content(language: str, asking: PageRequest, values: Mapping[str, Any]) -> str:
     """Returns a hash of all that a page is made of, but what is another with each request. Times
     that are shown as an age grow older by the minute. The session stands for the visit: who gets
     another role gets another session.
@@ -224,7 +224,7 @@ def static_file(name: str) -> Response | None:
 
 
 @cache
-def _address(file: str) -> str:
+def _address_of_file(file: str) -> str:
     stem, _, ending = file.rpartition(".")
     return next(
         f"/portal/static/{name}"
@@ -256,7 +256,7 @@ def _environment(language: str, room: str) -> jinja2.Environment:
         "grouped": formats.grouped,
         "signed": formats.signed,
         "signed_money": formats.signed_money,
-        "entry_words": _entry_words,
+        "entry_words": _entry_name,
         "signed_percent": formats.signed_percent,
         "percent": formats.percent,
         "ago": formats.ago,
@@ -268,12 +268,12 @@ def _environment(language: str, room: str) -> jinja2.Environment:
         "word": languages.translated,
         "told": refusals.translated_refusal,
     }
-    environment.globals["icons"] = _address("icons.svg")
+    environment.globals["icons"] = _address_of_file("icons.svg")
     environment.globals["languages"] = languages.LANGUAGES
     return environment
 
 
-def _entry_words(entry_type: str) -> str:
+def _entry_name(entry_type: str) -> str:
     """Returns what a type of a ledger entry is to a reader, such as `SMS charge`."""
     words = entry_type.replace("_", " ").replace("sms", "SMS").replace("topup", "top-up")
     return languages.translated(words[0].upper() + words[1:])

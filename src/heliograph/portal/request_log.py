@@ -11,7 +11,7 @@ from heliograph import keys, requests
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query, shown
 from heliograph.base.paging import read_page
-from heliograph.portal.list_page import ListPage, asked_page, list_page, one_more
+from heliograph.portal.list_page import ListPage, list_page, page_or_errors, with_one_more_row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.visit import Visit
@@ -22,11 +22,11 @@ SHOW: Final = {"failures": True, "successes": False}
 KEYS_NAMED_MAX: Final = 1_000  # of an account: as many as one list of keys has
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the requests that the query selects, newest first."""
     typed = dict(asking.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
-    found, errors = asked_page(lambda: _selected(tx, asking, visit))
+    found, errors = page_or_errors(lambda: _select(tx, asking, visit))
     return page(
         "request_log.html",
         asking,
@@ -44,7 +44,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[LoggedRequest]:
+def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[LoggedRequest]:
     """Raises InvalidRequest."""
     query = Query(asking.sent.query)
     sandbox = (query.choice("mode", visit.modes) or visit.mode) == "sandbox"
@@ -56,7 +56,7 @@ def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Log
         tx,
         visit.account.id,
         RequestFilter(None if show is None else SHOW[show], request_id),
-        one_more(wanted),
+        with_one_more_row(wanted),
         sandbox=sandbox,
     )
     return list_page(asking, wanted, found, lambda request: request.id)

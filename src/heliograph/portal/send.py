@@ -17,11 +17,11 @@ from heliograph.messages.accept import (
     SendRequest,
     accept_or_explain,
     answer_to,
-    read_send,
+    read_send_request,
     send_answer,
 )
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.once import changed_since, send_once
+from heliograph.portal.once import conflict_in_words, send_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit, visit_of
@@ -36,7 +36,7 @@ UNSEEN: Final = ("M", "Z", "C")
 BETWEEN_NUMBERS: Final = re.compile(r"[,;\s]*[,;\r\n]\s*")
 
 
-class Counted(NamedTuple):
+class TextCount(NamedTuple):
     """Says what a text takes, and what would have been enough without the characters that make it
     UCS-2. `answer` is what sending it would be answered, if it can be sent as it is.
     """
@@ -49,7 +49,7 @@ class Counted(NamedTuple):
     answer: dict[str, Any] | None
 
 
-class TriedSend(NamedTuple):
+class SendAttempt(NamedTuple):
     """Says what became of a form that sends: `data` of the answer of its send; or, where nothing
     was sent, why not, and what the text takes.
     """
@@ -57,55 +57,55 @@ class TriedSend(NamedTuple):
     answer: dict[str, Any] | None
     sandbox: bool
     error: ServiceError | None
-    counted: Counted | None
+    counted: TextCount | None
 
 
-def form(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_form(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the form to those who may send. What the query has is filled in."""
     visit.require(tx, Right.SEND)
-    return _shown(tx, asking, visit)
+    return _render(tx, asking, visit)
 
 
 def count(asking: PageRequest) -> Response:
     """Returns the part of the page that counts, for what is typed so far."""
-    visit = sending_visit(asking)
-    return page("send_count.html", asking, visit=visit, counted=_counted(asking, visit))
+    visit = visit_of_sender(asking)
+    return page("send_count.html", asking, visit=visit, counted=_count_text(asking, visit))
 
 
 def send(asking: PageRequest) -> Response:
     """Sends the text, and leads to what became of it. With the button that counts, it shows what
     it takes and costs. What POST /sms/send would refuse is refused in the same words.
     """
-    visit = sending_visit(asking)
+    visit = visit_of_sender(asking)
     tried = attempt(asking, visit)
     if tried.answer is None:
         with asking.db.read() as tx:
-            return _shown(tx, asking, visit, tried.error, tried.counted)
+            return _render(tx, asking, visit, tried.error, tried.counted)
     mode = "?mode=sandbox" if tried.sandbox else "?mode=live"
     found = tried.answer["message_id"]
     below = f"/{found}" if found else f"{mode}&send_id={tried.answer['send_id']}"
     return redirect(f"{visit.home}/messages{below}", DoneNotice.ON_ITS_WAY)
 
 
-def attempt(asking: PageRequest, visit: Visit, answers: AnsweredText | None = None) -> TriedSend:
+def attempt(asking: PageRequest, visit: Visit, answers: AnsweredText | None = None) -> SendAttempt:
     """Does what a form that sends asks for. A form that is sent twice sends once. `answers` is the
     account's inbound text that it answers.
     """
     try:
-        request = _answering(asking, visit, answers)
+        request = _answer_request(asking, visit, answers)
         request.dry_run = asking.sent.form.get("do") != "send"
         if not request.dry_run:
             send_once(asking, request, PATH)
-        answer = accepted(asking, request)
+        answer = accept(asking, request)
     except ServiceError as refusal:
-        error = changed_since(refusal, CHANGED) if isinstance(refusal, Conflict) else refusal
-        return TriedSend(None, False, error, _counted(asking, visit, answers))
+        error = conflict_in_words(refusal, CHANGED) if isinstance(refusal, Conflict) else refusal
+        return SendAttempt(None, False, error, _count_text(asking, visit, answers))
     if request.dry_run:
-        return TriedSend(None, False, None, _counted(asking, visit, answers))
-    return TriedSend(answer, request.sandbox, None, None)
+        return SendAttempt(None, False, None, _count_text(asking, visit, answers))
+    return SendAttempt(answer, request.sandbox, None, None)
 
 
-def sending_visit(asking: PageRequest) -> Visit:
+def visit_of_sender(asking: PageRequest) -> Visit:
     """Returns the visit of somebody who may send. Raises Forbidden for others."""
     with asking.db.read() as tx:
         visit = visit_of(tx, asking)
@@ -124,7 +124,7 @@ def _request(asking: PageRequest, visit: Visit) -> SendRequest:
             number for number in BETWEEN_NUMBERS.split(body["recipients"]) if number
         ]
     body["message"] = typed_text(asking)
-    return read_send(
+    return read_send_request(
         body,
         ids.new_number(asking.now_ms),
         visit.account.id,
@@ -133,7 +133,7 @@ def _request(asking: PageRequest, visit: Visit) -> SendRequest:
     )
 
 
-def _answering(asking: PageRequest, visit: Visit, answers: AnsweredText | None) -> SendRequest:
+def _answer_request(asking: PageRequest, visit: Visit, answers: AnsweredText | None) -> SendRequest:
     """Returns what `_request` does, as an answer to a text if there is one."""
     request = _request(asking, visit)
     if answers is not None:
@@ -146,16 +146,16 @@ def typed_text(asking: PageRequest) -> str:
     return asking.sent.form.get("message", "").replace("\r\n", "\n")
 
 
-def accepted(asking: PageRequest, request: SendRequest) -> dict[str, Any]:
+def accept(asking: PageRequest, request: SendRequest) -> dict[str, Any]:
     """Returns `data` of the answer. Raises what POST /sms/send refuses."""
     service = asking.service
     sending = accept_or_explain(service.acceptor, service.db, request, asking.in_thread)
     return send_answer(asking.awaited(sending).send, dry_run=request.dry_run)
 
 
-def _counted(
+def _count_text(
     asking: PageRequest, visit: Visit, answers: AnsweredText | None = None
-) -> Counted | None:
+) -> TextCount | None:
     """Returns what the text takes, and its price if all is there that a price needs. `answers` is
     the inbound text that it answers.
     """
@@ -167,22 +167,22 @@ def _counted(
     without = count_segments("".join("x" if each in beyond else each for each in text))
     answer = None
     try:
-        request = _answering(asking, visit, answers)
+        request = _answer_request(asking, visit, answers)
         request.dry_run = True
-        answer = accepted(asking, request)
+        answer = accept(asking, request)
     except ServiceError:
         pass  # the button that sends says what is missing
-    return Counted(
+    return TextCount(
         len(text),
         taken.encoding,
         taken.segments,
-        [_visible(each) for each in beyond] if taken.encoding == UCS_2 else [],
+        [_visible_name(each) for each in beyond] if taken.encoding == UCS_2 else [],
         without.segments,
         answer,
     )
 
 
-def _visible(character: str) -> str:
+def _visible_name(character: str) -> str:
     """Returns a character as a page can show it: one that nobody sees by its number and its name
     in Unicode.
     """
@@ -191,12 +191,12 @@ def _visible(character: str) -> str:
     return f"U+{ord(character):04X} {unicodedata.name(character, '')}".rstrip()
 
 
-def _shown(
+def _render(
     tx: Connection,
     asking: PageRequest,
     visit: Visit,
     error: ServiceError | None = None,
-    counted: Counted | None = None,
+    counted: TextCount | None = None,
 ) -> Response:
     errors, why = errors_at_fields(error, FIELDS)
     names = sender_names(tx, visit, sandbox=True)

@@ -15,7 +15,7 @@ from heliograph.plugin import LogEntry, Site, SiteEvent
 from heliograph.portal.list_page import list_page, older_query
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
-from heliograph.portal.span_fields import as_asked, as_typed
+from heliograph.portal.span_fields import as_api_query, as_form_fields
 from heliograph.portal.visit import Visit
 
 SHOWS: Final = ("log", "events")
@@ -24,7 +24,7 @@ FIELDS: Final = ("event", "status", "since", "until")
 PAYLOAD_SHOWN_MAX: Final = 2_000
 
 
-class Activity(NamedTuple):
+class SiteActivity(NamedTuple):
     """Holds one page of what a plugin has told, and the query of the next."""
 
     log: list[LogEntry]
@@ -32,10 +32,10 @@ class Activity(NamedTuple):
     older: str | None
 
 
-NOTHING: Final = Activity([], [], None)
+NOTHING: Final = SiteActivity([], [], None)
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the account's sites of both modes, newest first."""
     query = Query(asking.sent.query)
     wanted = read_page(query)
@@ -54,14 +54,14 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_site(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows one site, and its log or its events that the query selects, newest first."""
     site = plugin.site_of(tx, visit.account.id, asking.path["site"])
     typed = dict(asking.sent.query)
     activity = NOTHING
     errors: list[FieldError] = []
     try:
-        activity = _selected(tx, asking, visit, site)
+        activity = _select(tx, asking, visit, site)
     except InvalidRequest as refused:
         errors = list(refused.fields)
     return page(
@@ -75,7 +75,7 @@ def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         log=activity.log,
         events=[(event, _payload(event)) for event in activity.events],
         older=activity.older,
-        typed=as_typed(typed, visit),
+        typed=as_form_fields(typed, visit),
         show=typed.get("show") if typed.get("show") in SHOWS else SHOWS[0],
         kept=urlencode({name: typed[name] for name in FIELDS if typed.get(name)}),
         is_filtered=any(typed.get(name) for name in FIELDS),
@@ -84,19 +84,19 @@ def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def _selected(tx: Connection, asking: PageRequest, visit: Visit, site: Site) -> Activity:
+def _select(tx: Connection, asking: PageRequest, visit: Visit, site: Site) -> SiteActivity:
     """Raises InvalidRequest."""
-    query = Query(as_asked(asking.sent.query, visit))
+    query = Query(as_api_query(asking.sent.query, visit))
     wanted = read_page(query)
     filters = plugin.read_filters(query)
     show = query.choice("show", SHOWS) or SHOWS[0]
     query.finish()
     if show == "events":
         found = plugin.site_events_page(tx, site, wanted, filters)
-        return Activity([], found.events, older_query(asking, found.next_before))
+        return SiteActivity([], found.events, older_query(asking, found.next_before))
     log = plugin.site_log(tx, site, wanted, filters)
     on_page = list_page(asking, wanted, log, lambda entry: entry.id)
-    return Activity(on_page.rows, [], on_page.older)
+    return SiteActivity(on_page.rows, [], on_page.older)
 
 
 def _payload(event: SiteEvent) -> str:

@@ -17,22 +17,22 @@ FIELDS: Final = ("since", "until")
 _BY_CLOCKS: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?", re.ASCII)
 
 
-def as_asked(sent: Iterable[tuple[str, str]], visit: Visit) -> list[tuple[str, str]]:
+def as_api_query(sent: Iterable[tuple[str, str]], visit: Visit) -> list[tuple[str, str]]:
     """Returns the query of a page as the API has it. What is no time stays as it is, to be refused
     in the words of the API.
     """
     zone = ZoneInfo(visit.account.time_zone)
-    return [(name, _told(value, zone) if name in FIELDS else value) for name, value in sent]
+    return [(name, _as_api_time(value, zone) if name in FIELDS else value) for name, value in sent]
 
 
-def as_typed(typed: Mapping[str, str], visit: Visit) -> dict[str, str]:
+def as_form_fields(typed: Mapping[str, str], visit: Visit) -> dict[str, str]:
     """Returns what the fields of a form show of a query, whose times may be those of the API."""
     zone = ZoneInfo(visit.account.time_zone)
-    shown = {name: _shown(typed[name], zone) for name in FIELDS if typed.get(name)}
+    shown = {name: _as_form_time(typed[name], zone) for name in FIELDS if typed.get(name)}
     return {**typed, **shown}
 
 
-def _told(text: str, zone: ZoneInfo) -> str:
+def _as_api_time(text: str, zone: ZoneInfo) -> str:
     if _BY_CLOCKS.fullmatch(text) is None:
         return text
     try:
@@ -42,7 +42,7 @@ def _told(text: str, zone: ZoneInfo) -> str:
         return text
 
 
-def _shown(text: str, zone: ZoneInfo) -> str:
+def _as_form_time(text: str, zone: ZoneInfo) -> str:
     try:
         at = datetime.fromtimestamp(read_moment_ms(text) // 1_000, zone)
     except (ValueError, OverflowError):

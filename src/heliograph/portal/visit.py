@@ -119,7 +119,7 @@ class Visit(NamedTuple):
         )
 
 
-class OwnVisit(NamedTuple):
+class UserVisit(NamedTuple):
     """Says who asks for a page that is the user's own, whether a member of an account or of none.
     `member` is the visit to the user's oldest account, if there is one.
     """
@@ -128,7 +128,7 @@ class OwnVisit(NamedTuple):
     member: Visit | None
 
     @property
-    def shown(self) -> "Visit | OwnVisit":
+    def shown(self) -> "Visit | UserVisit":
         """Returns the visit that a template shows: the one to the account, if there is one."""
         return self.member or self
 
@@ -185,16 +185,16 @@ def visit_of(tx: Connection, asking: PageRequest) -> Visit:
     return visit
 
 
-def own_visit_of(tx: Connection, asking: PageRequest) -> OwnVisit:
+def user_visit_of(tx: Connection, asking: PageRequest) -> UserVisit:
     """Returns who asks for a page of his or her own. From now on the user's language is spoken.
 
     Raises NotSignedIn.
     """
     session = sign_ins.session_of(tx, asking.session, now_ms=asking.now_ms)
     if users.memberships(tx, session.user.id):
-        return OwnVisit(session, visit_of(tx, asking))
+        return UserVisit(session, visit_of(tx, asking))
     languages.use_language(languages.known_language(session.user.language) or asking.language)
-    return OwnVisit(session, None)
+    return UserVisit(session, None)
 
 
 def _visit_of(tx: Connection, asking: PageRequest) -> Visit:
@@ -210,14 +210,14 @@ def _visit_of(tx: Connection, asking: PageRequest) -> Visit:
     if wanted is None:
         raise NotFound(NO_ACCOUNT)
     if wanted not in of_user:
-        return _acting(tx, session, list(of_user.values()), wanted)
+        return _customer_visit(tx, session, list(of_user.values()), wanted)
     account, role = of_user.pop(wanted)
     is_suspended = not accounts.is_active(tx, account)
     others = tuple(other for other, _ in of_user.values())
     return Visit(session, account, role, is_suspended, others)
 
 
-def _acting(
+def _customer_visit(
     tx: Connection, session: sign_ins.Session, of_user: Sequence[tuple[Account, Role]], wanted: str
 ) -> Visit:
     """Returns the visit of somebody who acts for a customer of a partner, in the role that he or

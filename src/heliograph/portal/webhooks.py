@@ -18,11 +18,11 @@ from heliograph.base.short_texts import refused
 from heliograph.database.secret_key_canary import keys_in_use
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.languages import marked
-from heliograph.portal.once import once_for_path, random_of, record_of
+from heliograph.portal.once import random_of, record_of, run_path_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.span_fields import FIELDS as SPAN_FIELDS
-from heliograph.portal.span_fields import as_asked, as_typed
+from heliograph.portal.span_fields import as_api_query, as_form_fields
 from heliograph.portal.visit import MODES, Visit, visit_of
 from heliograph.requests import Answer
 from heliograph.users import Right
@@ -51,7 +51,7 @@ TELLS: Final = {
 FIELDS: Final = ("url", "mode", "events")
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the account's endpoints of both modes, the oldest first."""
     found = endpoints.all_endpoints(tx, visit.account.id, limit=2 * ENDPOINTS_PER_ACCOUNT_MAX)
     return page(
@@ -63,7 +63,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def new(
+def show_form(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form that adds an endpoint."""
@@ -105,11 +105,11 @@ def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         visit.audit(tx, asking, "webhook.add", added, mode)
         return Answer({"id": added})
 
-    added = record_of(once_for_path(tx, asking, visit, effect))["id"]
+    added = record_of(run_path_form_once(tx, asking, visit, effect))["id"]
     return _secret(tx, asking, visit, endpoints.endpoint_of(tx, added))
 
 
-def judge(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def check_address(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Returns the part of the form that says whether the address typed so far can be added. Raises
     InvalidRequest.
     """
@@ -119,7 +119,7 @@ def judge(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return page("webhook_judged.html", asking, visit=visit, errors={}, is_good=bool(url))
 
 
-def refuse(
+def show_address_errors(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError]
 ) -> Response:
     """Returns that part with what is wrong."""
@@ -127,7 +127,7 @@ def refuse(
     return page("webhook_judged.html", asking, visit=visit, errors=wrong, is_good=False)
 
 
-def one(
+def show_endpoint(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows an endpoint, its newest events, and the attempts to deliver them."""
@@ -144,7 +144,9 @@ def one(
         events=history.events(tx, endpoint, limit=EVENTS_SHOWN, failed=failed),
         attempts=history.attempts(tx, endpoint, limit=ATTEMPTS_SHOWN),
         only_failed=failed,
-        typed=as_typed(asking.sent.form if is_span else _missed(endpoint, asking.now_ms), visit),
+        typed=as_form_fields(
+            asking.sent.form if is_span else _default_replay_span(endpoint, asking.now_ms), visit
+        ),
         most=REPLAYED_AT_ONCE,
         may_change=visit.may(Right.WEBHOOKS),
         errors={error.field: error.message for error in errors},
@@ -152,7 +154,7 @@ def one(
     )
 
 
-def event(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_event(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows what was sent of an event, and what each attempt was answered."""
     endpoint, event_id = _of_account(tx, asking, visit), asking.path["event"]
     return page(
@@ -212,11 +214,11 @@ def reveal(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             endpoints.rotate(tx, text_id, keys, now_ms=asking.now_ms)
         return Answer({})
 
-    once_for_path(tx, asking, visit, effect)
+    run_path_form_once(tx, asking, visit, effect)
     return _secret(tx, asking, visit, _of_account(tx, asking, visit))
 
 
-def test(asking: PageRequest) -> Response:
+def send_test(asking: PageRequest) -> Response:
     """Sends a signed sample, in no transaction, and shows what was answered. If the form is sent
     twice the receiver gets one event twice, as it may get any event.
     """
@@ -272,7 +274,7 @@ def _replay_span(
 ) -> DoneNotice:
     """Delivers again what was not delivered in the span of the form, and returns what to say."""
     sent = [(name, asking.sent.form.get(name, "")) for name in SPAN_FIELDS]
-    query = Query(as_asked(sent, visit))
+    query = Query(as_api_query(sent, visit))
     span = read_span(query)
     query.finish()
     if span.since_ms is None:
@@ -283,7 +285,7 @@ def _replay_span(
     return DoneNotice.ON_ITS_WAY if count else DoneNotice.NOTHING_MISSED
 
 
-def _missed(endpoint: WebhookEndpoint, now_ms: int) -> dict[str, str]:
+def _default_replay_span(endpoint: WebhookEndpoint, now_ms: int) -> dict[str, str]:
     """Returns the span that is offered first: the last day, or more if all has failed for longer.
     What failed first was made before that.
     """

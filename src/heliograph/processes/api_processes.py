@@ -17,7 +17,7 @@ import uvloop
 
 from heliograph.api.app import App
 from heliograph.api.client_address import Proxies
-from heliograph.api.listening import address_of, answer, listening
+from heliograph.api.listening import address_of, listen, serve_until_stopped
 from heliograph.api.shutdown import API_GRACE_S, Server
 from heliograph.base import open_files
 from heliograph.base.errors import ServiceError
@@ -25,7 +25,7 @@ from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
-from heliograph.console import pages_beside
+from heliograph.console import portal_and_console
 from heliograph.database import clock_check, clock_watch, processes
 from heliograph.database.database import Database
 from heliograph.database.leases import ANSWERING, API, LOOK_S, Lease, Retired
@@ -59,7 +59,7 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
     processes.set_process_kind(API)
     require_database(settings)
     with (
-        listening(host, port) as listener,
+        listen(host, port) as listener,
         tempfile.TemporaryDirectory(prefix="heliograph-metrics-") as metrics_dir,
     ):
         # where all of them count: /metrics of each adds it up
@@ -132,7 +132,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
             settings,
             db,
             _found_by_looking if wake_sender is None else wake_sender.wake_others,
-            partial(pages_beside, settings, db, Proxies(settings.trusted_proxies).client_of),
+            partial(portal_and_console, settings, db, Proxies(settings.trusted_proxies).client_of),
         )
         await app.start()
         keeping_lock = asyncio.create_task(counting.keep())
@@ -149,7 +149,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         server = Server(app, API_GRACE_S if settings.drain_s is None else settings.drain_s)
         ending = asyncio.create_task(_end_in_time(server))
         _follow_signals(server, signals)
-        await answer(server, listener, (keeping_lock,))
+        await serve_until_stopped(server, listener, (keeping_lock,))
         refused = keeping_lock.done()
         for task in (*beside, keeping_lock, ending):
             task.cancel()

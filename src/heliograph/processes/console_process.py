@@ -13,14 +13,14 @@ from typing import Final
 
 import uvloop
 
-from heliograph.api.listening import address_of, answer, listening
+from heliograph.api.listening import address_of, listen, serve_until_stopped
 from heliograph.api.shutdown import Server
 from heliograph.api.web_pages_app import WebPagesApp
 from heliograph.base import open_files
 from heliograph.base.log import survive_faults
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import Settings
-from heliograph.console import console_alone
+from heliograph.console import console_only
 from heliograph.database import clock_watch, processes
 from heliograph.database.database import Database
 from heliograph.database.leases import CONSOLE, Lease
@@ -51,7 +51,7 @@ def run(settings: Settings, host: str, port: int) -> None:
             except AlreadyServed as error:
                 raise AlreadyServed(f"{error} {SQLITE_ADVICE}") from error
         api_processes.require_database(settings)
-        listener = held.enter_context(listening(host, port))
+        listener = held.enter_context(listen(host, port))
         address = address_of(host, listener.getsockname()[1])
         uvloop.run(
             _serve(
@@ -74,7 +74,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         await asyncio.to_thread(lease.begin, () if db.postgresql else (CONSOLE,))
         # again: a rotation sees who is registered
         await asyncio.to_thread(require_secret_key, db, settings)
-        app = WebPagesApp(settings, db, partial(console_alone, settings, db))
+        app = WebPagesApp(settings, db, partial(console_only, settings, db))
         server = Server(app, settings.drain_s or 0.0)
         beside = [
             asyncio.create_task(task)
@@ -83,7 +83,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         ending = asyncio.create_task(_end_in_time(server))
         tune_collector()
         server.install_signal_handlers()
-        await answer(server, listener, ())
+        await serve_until_stopped(server, listener, ())
         for task in (*beside, ending):
             task.cancel()
         await app.stop()

@@ -183,7 +183,7 @@ def run_campaign(db: Database, ready: Ready, now_ms: int) -> Ready:
     """
     try:
         with db.write() as tx:
-            account = accounts.named(tx, ACCOUNT)[0]
+            account = accounts.with_name(tx, ACCOUNT)[0]
             contacts.upsert(
                 tx,
                 contacts.ContactOwner(account.id, sandbox=False),

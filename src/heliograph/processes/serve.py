@@ -11,12 +11,18 @@ import uvloop
 
 from heliograph.api.app import App
 from heliograph.api.client_address import Proxies
-from heliograph.api.listening import AddressInUse, WhenReady, address_of, answer, listening
+from heliograph.api.listening import (
+    AddressInUse,
+    WhenReady,
+    address_of,
+    listen,
+    serve_until_stopped,
+)
 from heliograph.api.shutdown import Server
 from heliograph.base import open_files
 from heliograph.base.log import Log
 from heliograph.base.settings import Settings
-from heliograph.console import pages_beside
+from heliograph.console import portal_and_console
 from heliograph.database import migrate, processes
 from heliograph.database.database import Database
 from heliograph.database.leases import SERVE
@@ -42,7 +48,7 @@ def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None =
     processes.set_process_kind(SERVE)
     with (
         only_server_in(settings.data_dir),
-        listening(host, port) as listener,
+        listen(host, port) as listener,
         showing_metrics_at(settings.metrics_address, settings.metrics_token),
     ):
         if settings.database_url.startswith("sqlite"):
@@ -60,7 +66,7 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
         settings,
         db,
         lambda carrier_ids: sending.wake(carrier_ids),
-        partial(pages_beside, settings, db, Proxies(settings.trusted_proxies).client_of),
+        partial(portal_and_console, settings, db, Proxies(settings.trusted_proxies).client_of),
     )
     sending = Sending(db, app.cache, settings, app.queue, SERVE)
     asyncio.get_running_loop().set_exception_handler(unexpected)
@@ -79,7 +85,7 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
         tune_collector()
         server.install_signal_handlers()
         sending_stopped = asyncio.create_task(_stop_sending(sending, server.ending))
-        await answer(server, listener, (sending.keeping, keeping_lock), when_ready)
+        await serve_until_stopped(server, listener, (sending.keeping, keeping_lock), when_ready)
         refused = keeping_lock.done()
         for task in (keeping_lock, sharing):
             task.cancel()

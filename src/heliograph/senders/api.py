@@ -14,7 +14,7 @@ from heliograph.base.unknown_fields import COUNTRY, PAYER
 from heliograph.database.database import Database
 from heliograph.keys import CUSTOMER_ID_MAX, acting_for, customer_asked_for
 from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
-from heliograph.senders.register import PURPOSE_MAX, changes, register, registered
+from heliograph.senders.register import PURPOSE_MAX, changes, find_registered, register
 from heliograph.senders.rules import check
 from heliograph.senders.sender import as_record, of_account, page, text_id
 from heliograph.text import read_country
@@ -22,7 +22,7 @@ from heliograph.text import read_country
 REGISTER_PATH: Final = "POST /sender-ids"
 
 
-class Registration(NamedTuple):
+class SenderRequest(NamedTuple):
     """Holds a body of POST /sender-ids that is right in form."""
 
     sender: str
@@ -87,14 +87,14 @@ class _SenderHandlers:
 
     def register_sender(self, call: Call) -> Answer:
         call.query.finish()
-        request = read_registration(call.json())
+        request = read_sender_request(call.json())
 
         def effect(tx: Connection) -> Answer:
             account_id = acting_for(
                 tx, call.principal, request.customer_id, changes=True, takes_connect=False
             )
-            accounts.locked(tx, account_id)  # nobody registers it between the two
-            before = registered(tx, account_id, request.sender, sandbox=call.principal.sandbox)
+            accounts.lock(tx, account_id)  # nobody registers it between the two
+            before = find_registered(tx, account_id, request.sender, sandbox=call.principal.sandbox)
             sender = register(
                 tx,
                 account_id,
@@ -115,7 +115,7 @@ class _SenderHandlers:
         return self._db.transact(lambda tx: replay_or_run(tx, call, REGISTER_PATH, effect))
 
 
-def read_registration(body: dict[str, Any]) -> Registration:
+def read_sender_request(body: dict[str, Any]) -> SenderRequest:
     """Raises InvalidRequest for all bad fields together."""
     form = Form(body, costly=(COUNTRY, PAYER))
     sender = form.value("sender", "value", read=keeping(check), required=True)
@@ -127,7 +127,7 @@ def read_registration(body: dict[str, Any]) -> Registration:
     set_default = form.boolean("set_default")
     form.finish()
     assert sender is not None
-    return Registration(sender, country_code, purpose, customer_id, set_default, form.warnings())
+    return SenderRequest(sender, country_code, purpose, customer_id, set_default, form.warnings())
 
 
 def _customer_id(tx: Connection, account_id: str) -> str | None:

@@ -187,7 +187,7 @@ _COLUMNS: Final = tuple(sender_documents.c[name] for name in SenderDocument._fie
 
 def _waiting(tx: Connection, account_id: str, sender_text_id: str) -> Sender:
     """Returns a sender ID of an account that waits, which nobody decides on meanwhile."""
-    accounts.require_open(accounts.locked(tx, account_id))  # closing removes documents
+    accounts.require_open(accounts.lock(tx, account_id))  # closing removes documents
     sender = own_sender(tx, account_id, sender_text_id)
     if sender.status != SUBMITTED:
         raise refused("file", "cannot be changed: the sender ID does not wait for a decision")

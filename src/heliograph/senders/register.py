@@ -15,7 +15,7 @@ from heliograph.database import config
 from heliograph.senders.history import Step, note
 from heliograph.senders.look_alikes import skeleton
 from heliograph.senders.reserved_names import refuse_reserved
-from heliograph.senders.rules import check, folded
+from heliograph.senders.rules import check, fold
 from heliograph.senders.sender import COLUMNS, Sender, by_id, own_sender
 from heliograph.senders.states import APPROVED, REJECTED, SENDER, SUBMITTED, SUSPENDED
 from heliograph.senders.tables import senders
@@ -54,9 +54,9 @@ def register(
     if purpose is not None:
         purpose = one_line("purpose", purpose, most=PURPOSE_MAX)
     # first: two registrations of one sender, or two defaults, wait for each other
-    account = accounts.locked(tx, account_id)
+    account = accounts.lock(tx, account_id)
     accounts.require_mode(account, sandbox=sandbox)
-    record = registered(tx, account_id, spelling, sandbox=sandbox)
+    record = find_registered(tx, account_id, spelling, sandbox=sandbox)
     if by is None and not sandbox and (record is None or record.status == REJECTED):
         refuse_reserved(tx, spelling, service_sender)
     if record is None:
@@ -109,13 +109,15 @@ def changes(before: Sender | None, after: Sender) -> tuple[str, ...]:
     return ("sender.register",) * is_submitted + ("sender.make_default",) * is_made_default
 
 
-def registered(tx: Connection, account_id: str, spelling: str, *, sandbox: bool) -> Sender | None:
+def find_registered(
+    tx: Connection, account_id: str, spelling: str, *, sandbox: bool
+) -> Sender | None:
     """Returns the account's sender of this mode that differs from `spelling` in case at most."""
     row = tx.execute(
         sa.select(*COLUMNS).where(
             senders.c.account_id == account_id,
             senders.c.sandbox.is_(sandbox),
-            senders.c.folded == folded(spelling),
+            senders.c.folded == fold(spelling),
         )
     ).one_or_none()
     return None if row is None else Sender(**row._asdict())
@@ -183,7 +185,7 @@ def _insert(
     config.bump(tx)
     tx.execute(
         senders.insert().values(
-            record._asdict() | {"folded": folded(spelling), "skeleton": skeleton(spelling)}
+            record._asdict() | {"folded": fold(spelling), "skeleton": skeleton(spelling)}
         )
     )
     note(tx, record.id, Step(status, None, by, now_ms))
@@ -207,7 +209,7 @@ def make_default(tx: Connection, account_id: str, sender_text_id: str) -> Sender
     """Makes one of the account's senders the only default of its mode, as a registration with
     `set_default` does. Raises NotFound.
     """
-    accounts.locked(tx, account_id)  # two that are made the default wait for each other
+    accounts.lock(tx, account_id)  # two that are made the default wait for each other
     record = own_sender(tx, account_id, sender_text_id)
     return record if record.is_default else _make_default(tx, record)
 

@@ -29,7 +29,7 @@ def check(sender: str) -> str:
     raise refused("sender", _ALLOWED + shown(sender))
 
 
-def folded(sender: str) -> str:
+def fold(sender: str) -> str:
     """Returns the form by which two senders are compared: senders that differ only in case are
     one.
     """

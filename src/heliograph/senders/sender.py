@@ -12,7 +12,7 @@ from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.database.reads import records_of
-from heliograph.senders.rules import folded
+from heliograph.senders.rules import fold
 from heliograph.senders.states import APPROVED, SUBMITTED
 from heliograph.senders.tables import senders
 
@@ -137,13 +137,13 @@ def usable(tx: Connection, account_id: str, *, sandbox: bool) -> list[Sender]:
     return records_of(Sender, tx.execute(query))
 
 
-def named(tx: Connection, account_id: str, name: str) -> list[Sender]:
+def with_name(tx: Connection, account_id: str, name: str) -> list[Sender]:
     """Returns the account's senders of this name, whatever their status: there is at most one of
     each mode, and the live one comes first.
     """
     query = (
         sa.select(*COLUMNS)
-        .where(senders.c.account_id == account_id, senders.c.folded == folded(name))
+        .where(senders.c.account_id == account_id, senders.c.folded == fold(name))
         .order_by(senders.c.sandbox)
     )
     return records_of(Sender, tx.execute(query))
@@ -154,7 +154,7 @@ def owners_of(tx: Connection, name: str, *, limit: int, before_id: str | None = 
     its case and status: those made before the one with the raw id `before_id`.
     """
     owner_id = senders.c.account_id
-    query = sa.select(owner_id).where(senders.c.folded == folded(name))
+    query = sa.select(owner_id).where(senders.c.folded == fold(name))
     if before_id is not None:
         query = query.where(owner_id < before_id)
     return list(tx.execute(query.distinct().order_by(owner_id.desc()).limit(limit)).scalars())
@@ -176,9 +176,7 @@ def approved_senders(
         # a live one serves both modes; its own mode's spelling, which comes later here, stands over
         # the other's
         for sandbox in (True,) if sender.sandbox else (False, True):
-            found.setdefault((sender.account_id, sandbox), {})[folded(sender.sender)] = (
-                sender.sender
-            )
+            found.setdefault((sender.account_id, sandbox), {})[fold(sender.sender)] = sender.sender
     return found
 
 

@@ -112,7 +112,7 @@ def any_mail_due(tx: Connection, *, now_ms: int) -> bool:
 
 def take_due(tx: Connection, *, now_ms: int) -> DueMail | None:
     """Returns a mail that is to be sent now, with a new link, or None. Nobody else gets it for a
-    while, and it comes again unless `sent` says that it was.
+    while, and it comes again unless `record_sent` says that it was.
     """
     columns = mails.c
     due = (
@@ -135,10 +135,10 @@ def take_due(tx: Connection, *, now_ms: int) -> DueMail | None:
             .where(columns.id == row.id)
             .values(tries=row.tries + 1, due_at_ms=now_ms + (AGAIN_MS << row.tries))
         )
-    return _to_user(tx, row, now_ms) if row.user_id is not None else _to_invited(tx, row)
+    return _to_user(tx, row, now_ms) if row.user_id is not None else _invitation_mail(tx, row)
 
 
-def sent(tx: Connection, mail: DueMail) -> None:
+def record_sent(tx: Connection, mail: DueMail) -> None:
     """Says that a mail was sent."""
     tx.execute(mails.delete().where(mails.c.id == mail.id))
 
@@ -162,7 +162,7 @@ def _to_user(tx: Connection, row: Any, now_ms: int) -> DueMail:
     return DueMail(row.id, user.email, link, None, user.language or row.language)
 
 
-def _to_invited(tx: Connection, row: Any) -> DueMail:
+def _invitation_mail(tx: Connection, row: Any) -> DueMail:
     secret = secrets.token_urlsafe(LINK_OCTETS)
     invited = tx.execute(
         invitations.update()

@@ -90,7 +90,7 @@ def invite(
 
     Raises InvalidRequest for what is no address, for a member, and for too many.
     """
-    accounts.require_open(accounts.locked(tx, account_id))
+    accounts.require_open(accounts.lock(tx, account_id))
     address = read_email(email)
     there = of_account(tx, account_id)
     if address in (member.user.email for member in there):
@@ -145,7 +145,7 @@ def accept(
     signed in as that one, InvalidRequest if the account is full, and AccountClosed.
     """
     invitation = invitation_with(tx, link, now_ms=now_ms)
-    accounts.require_open(accounts.locked(tx, invitation.account_id))
+    accounts.require_open(accounts.lock(tx, invitation.account_id))
     invitation = invitation_with(tx, link, now_ms=now_ms)  # nobody else has used it meanwhile
     there = with_email(tx, invitation.email)
     if there is not None and there.id != by:
@@ -187,7 +187,7 @@ def remove(tx: Connection, account_id: str, user_id: str) -> None:
 
 def _locked_role(tx: Connection, account_id: str, user_id: str) -> Role:
     """Returns a member's role; two changes at once wait for each other. Raises NotFound."""
-    accounts.locked(tx, account_id)
+    accounts.lock(tx, account_id)
     role = tx.execute(
         sa.select(members.c.role).where(
             members.c.account_id == account_id, members.c.user_id == user_id

@@ -98,11 +98,11 @@ def text_id(passkey: Passkey) -> str:
     return ids.text_of_raw(PREFIX, passkey.id)
 
 
-def of_user(tx: Connection, user_id: str) -> list[Passkey]:
+def passkeys_of(tx: Connection, user_id: str) -> list[Passkey]:
     """Returns the passkeys of a user (raw id), the oldest first."""
     columns = passkeys.c
     query = sa.select(columns.id, columns.name, columns.made_at_ms, columns.used_at_ms)
-    return records_of(Passkey, tx.execute(query.where(_of(user_id)).order_by(columns.id)))
+    return records_of(Passkey, tx.execute(query.where(_belongs_to(user_id)).order_by(columns.id)))
 
 
 def registration_options(
@@ -113,7 +113,7 @@ def registration_options(
     """
     from fido2.webauthn import PublicKeyCredentialUserEntity, ResidentKeyRequirement
 
-    query = sa.select(passkeys.c.credential).where(_of(user.id))
+    query = sa.select(passkeys.c.credential).where(_belongs_to(user.id))
     known = [_credential(row.credential) for row in tx.execute(query)]
     if len(known) >= PASSKEYS_MAX:
         raise refused("name", f"cannot be added: a user has at most {PASSKEYS_MAX} passkeys")
@@ -231,7 +231,7 @@ def remove_all(tx: Connection, user_id: str) -> None:
     """Removes all passkeys of a user (raw id), and ends the user's sessions: whoever has found a
     device may be in one of them.
     """
-    tx.execute(passkeys.delete().where(_of(user_id)))
+    tx.execute(passkeys.delete().where(_belongs_to(user_id)))
     end_all_sessions(tx, user_id)
 
 
@@ -335,11 +335,11 @@ def _handle(user_id: str) -> bytes:
     return bytes.fromhex(user_id)
 
 
-def _of(user_id: str) -> sa.ColumnElement[bool]:
+def _belongs_to(user_id: str) -> sa.ColumnElement[bool]:
     return passkeys.c.user_id == user_id
 
 
 def _is(user_id: str, passkey_id: str) -> sa.ColumnElement[bool]:
     """Selects the passkey with this id in text form, if it is this user's."""
     raw = ids.raw_of_text(PREFIX, passkey_id)
-    return sa.false() if raw is None else sa.and_(passkeys.c.id == raw, _of(user_id))
+    return sa.false() if raw is None else sa.and_(passkeys.c.id == raw, _belongs_to(user_id))

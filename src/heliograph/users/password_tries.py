@@ -225,12 +225,12 @@ def _require_fewer(
     refusal: type[RateLimited],
     window_ms: int = WINDOW_MS,
 ) -> None:
-    tries, until_ms = _counted(tx, about, now_ms, window_ms)
+    tries, until_ms = _count(tx, about, now_ms, window_ms)
     if tries > most:
         raise refusal(retry_after_s=-(-(until_ms - now_ms) // 1_000))
 
 
-def _counted(tx: Connection, about: bytes, now_ms: int, window_ms: int) -> tuple[int, int]:
+def _count(tx: Connection, about: bytes, now_ms: int, window_ms: int) -> tuple[int, int]:
     """Counts a try, and returns how many there were in this window, and when it ends."""
     given = {"sha256": about, "now_ms": now_ms, "ends_ms": now_ms + window_ms}
     row = tx.execute(_COUNT, given).one()

@@ -36,7 +36,7 @@ def read(text: str, email: str) -> str:
     Raises InvalidRequest for one that is too short or too long, or that is among the first
     10^8 that somebody would try who knows the user's address (NIST SP 800-63B, 3.1.1.2).
     """
-    password = _normalized(text)
+    password = _normalize(text)
     if not CHARACTERS_MIN <= len(password) <= CHARACTERS_MAX:
         raise refused(
             "password",
@@ -58,13 +58,13 @@ def hash_of(password: str) -> str:
     return _hasher().hash(password)
 
 
-def is_right(password: str, stored: StoredPassword | None) -> bool:
+def is_password_right(password: str, stored: StoredPassword | None) -> bool:
     """Returns whether this is the password. If there is none, it takes as long to say so."""
     from argon2.exceptions import Argon2Error, InvalidHashError
 
     try:
         _hasher().verify(
-            _hash_of_nobody() if stored is None else stored.argon2, _normalized(password)
+            _hash_of_nobody() if stored is None else stored.argon2, _normalize(password)
         )
     except (Argon2Error, InvalidHashError):
         return False
@@ -89,7 +89,7 @@ def store(tx: Connection, user_id: str, argon2: str, *, now_ms: int) -> None:
         tx.execute(passwords.insert().values(values | {"user_id": user_id}))
 
 
-def _normalized(text: str) -> str:
+def _normalize(text: str) -> str:
     """Returns a password as it is compared. Keyboards differ in how they write the same letter."""
     return unicodedata.normalize("NFKC", text[: 4 * CHARACTERS_MAX])
 

@@ -257,17 +257,17 @@ def record_session_use(tx: Connection, secret: str, *, now_ms: int) -> None:
     )
 
 
-def end(tx: Connection, secret: str) -> None:
+def end_session(tx: Connection, secret: str) -> None:
     """Ends a session. It does nothing if there is none."""
     tx.execute(user_sessions.delete().where(user_sessions.c.sha256 == digest(secret)))
 
 
-def end_one(tx: Connection, user_id: str, session_id: str) -> None:
+def end_session_of(tx: Connection, user_id: str, session_id: str) -> None:
     """Ends the session with this id if it is this user's. It does nothing if there is none."""
     tx.execute(user_sessions.delete().where(_is(session_id), user_sessions.c.user_id == user_id))
 
 
-def end_others(tx: Connection, session: Session) -> None:
+def end_other_sessions(tx: Connection, session: Session) -> None:
     """Ends all sessions of the user but this one, and takes back all sign-in links."""
     user_id = session.user.id
     for table in (sign_in_links, waiting_sign_ins):

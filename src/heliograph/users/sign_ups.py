@@ -67,7 +67,7 @@ def any_due(tx: Connection, *, now_ms: int) -> bool:
 
 def take_due(tx: Connection, *, now_ms: int) -> DueSignUp | None:
     """Returns a mail that is to be sent now, with a new link, or None. It comes again, later each
-    time, unless `mailed` says that it was sent.
+    time, unless `record_sent` says that it was sent.
     """
     columns = sign_ups.c
     row = tx.execute(
@@ -95,7 +95,7 @@ def take_due(tx: Connection, *, now_ms: int) -> DueSignUp | None:
     return DueSignUp(row.id, row.email, link, user is not None, language)
 
 
-def mailed(tx: Connection, mail: DueSignUp) -> None:
+def record_sent(tx: Connection, mail: DueSignUp) -> None:
     """Says that a mail was sent, or need not be. What a user has asked for is forgotten."""
     it = sign_ups.c.id == mail.id
     if mail.is_user:

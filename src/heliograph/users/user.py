@@ -153,9 +153,9 @@ def set_role(tx: Connection, user_id: str, account_id: str, role: Role, *, now_m
     Ends the user's sessions: a session never has rights that it did not begin with. Raises
     NotFound and AccountClosed for the account.
     """
-    accounts.kept_open(tx, account_id)
+    accounts.keep_open(tx, account_id)
     _withdraw_invitations(tx, user_id, account_id)
-    of_member = _of(user_id, account_id)
+    of_member = _is_member(user_id, account_id)
     had = tx.execute(sa.select(members.c.role).where(*of_member)).scalar()
     if had == role.value:
         return
@@ -169,7 +169,7 @@ def set_role(tx: Connection, user_id: str, account_id: str, role: Role, *, now_m
 
 def remove_member(tx: Connection, user_id: str, account_id: str) -> None:
     """Takes a user's role in an account away, and ends the user's sessions. Raises NotFound."""
-    gone = tx.execute(members.delete().where(*_of(user_id, account_id))).rowcount
+    gone = tx.execute(members.delete().where(*_is_member(user_id, account_id))).rowcount
     if not gone:
         raise NotFound("This user is no member of the account.")
     _withdraw_invitations(tx, user_id, account_id)
@@ -232,5 +232,5 @@ def _withdraw_invitations(tx: Connection, user_id: str, account_id: str) -> None
     tx.execute(invitations.delete().where(invitations.c.id.in_(found)))
 
 
-def _of(user_id: str, account_id: str) -> tuple[sa.ColumnElement[bool], ...]:
+def _is_member(user_id: str, account_id: str) -> tuple[sa.ColumnElement[bool], ...]:
     return members.c.user_id == user_id, members.c.account_id == account_id

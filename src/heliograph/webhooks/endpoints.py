@@ -104,7 +104,7 @@ def add(
     check_url(url, allow)
     wanted = read_kinds(kinds)
     # two at once wait for each other
-    account = accounts.require_open(accounts.locked(tx, account_id))
+    account = accounts.require_open(accounts.lock(tx, account_id))
     accounts.require_mode(account, sandbox=sandbox)
     if (
         listens_until_ms is None
@@ -298,7 +298,7 @@ def enable(tx: Connection, endpoint_id: str) -> WebhookEndpoint:
     """Lets events go there again from now on; what it missed can be replayed. Raises NotFound,
     AccountClosed.
     """
-    accounts.kept_open(tx, endpoint_of(tx, endpoint_id).account_id)
+    accounts.keep_open(tx, endpoint_of(tx, endpoint_id).account_id)
     endpoint = _locked(tx, endpoint_id)
     tx.execute(
         webhook_endpoints.update()

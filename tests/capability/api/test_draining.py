@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.api.app import App
-from heliograph.api.listening import answer, listening
+from heliograph.api.listening import listen, serve_until_stopped
 from heliograph.api.shutdown import Server, refuse_new
 from heliograph.base import open_files
 from heliograph.base.settings import load
@@ -71,9 +71,11 @@ async def test_those_in_the_queue_are_answered_when_the_port_is_closed(
     app = App(load(tmp_path, {"DATABASE_URL": sqlite_url}), db, lambda _: None)
     await app.start()
     server = Crowded(app, 0.0)
-    with listening("127.0.0.1", 0) as listener:
+    with listen("127.0.0.1", 0) as listener:
         asyncio.get_running_loop().call_later(0.1, server.stop)
-        await answer(server, listener, [asyncio.create_task(asyncio.sleep(ANSWERED_WITHIN_S))])
+        await serve_until_stopped(
+            server, listener, [asyncio.create_task(asyncio.sleep(ANSWERED_WITHIN_S))]
+        )
     await asyncio.to_thread(server.clients.join)
     await app.stop()
     await db.close_hot()
@@ -91,7 +93,7 @@ async def test_the_queue_of_the_socket_is_a_part_of_the_files_also_while_request
     app = App(load(tmp_path, {"DATABASE_URL": sqlite_url}), db, lambda _: None)
     await app.start()
     found = []
-    with listening("127.0.0.1", 0) as listener:
+    with listen("127.0.0.1", 0) as listener:
 
         async def when_ready(_: int) -> bool:
             found.append(
@@ -103,7 +105,7 @@ async def test_the_queue_of_the_socket_is_a_part_of_the_files_also_while_request
             )
             return False
 
-        await answer(Server(app, 0.0), listener, [], when_ready)
+        await serve_until_stopped(Server(app, 0.0), listener, [], when_ready)
     await app.stop()
     await db.close_hot()
     db.close()

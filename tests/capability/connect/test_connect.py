@@ -10,7 +10,7 @@ from heliograph import accounts, connect, keys, wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, InvalidRequest
 from heliograph.connect.credits import move_credits
-from heliograph.connect.request import Move
+from heliograph.connect.request import CreditsRequest
 from heliograph.database.database import Database
 from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.wallet import Figures, Thresholds, ledger
@@ -37,7 +37,12 @@ def moved(
     """Moves credits, and returns what the customer and the partner have after it."""
     with db.write() as tx:
         after = move_credits(
-            tx, partner.id, customer_id, Move(credits, None), sandbox=False, now_ms=NOW_MS + 1
+            tx,
+            partner.id,
+            customer_id,
+            CreditsRequest(credits, None),
+            sandbox=False,
+            now_ms=NOW_MS + 1,
         )
     return after.customers_credits, after.partners_credits
 
@@ -162,7 +167,9 @@ def test_a_sandbox_customer_has_no_part_in_the_ledger(db: Database, run: Run) ->
                 now_ms=NOW_MS,
             )
         with pytest.raises(InsufficientCredits):
-            move_credits(tx, owner.id, bilal, Move(-71, None), sandbox=True, now_ms=NOW_MS)
+            move_credits(
+                tx, owner.id, bilal, CreditsRequest(-71, None), sandbox=True, now_ms=NOW_MS
+            )
         assert wallet.verify(tx) == []
     shown = run("account", "list", "--customers-of", "amina", "--json").json
     assert [

@@ -8,7 +8,7 @@ import pytest
 
 from heliograph.api.app import acceptor_for
 from heliograph.base.settings import Settings
-from heliograph.console import pages_beside
+from heliograph.console import portal_and_console
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages.queue import FairQueue
@@ -30,7 +30,7 @@ def served(db: Database, cache: ConfigCache, run_loop: Loop) -> Served:
     def make(*, portal: bool = True, console: bool = True) -> Iterator[Portal | None]:
         acceptor = acceptor_for(db, cache, lambda carrier_ids: None, FairQueue())
         given = Settings(Path(), db.url, SECRET_KEY, portal=portal, console=console)
-        pages = pages_beside(given, db, lambda _: None, acceptor)
+        pages = portal_and_console(given, db, lambda _: None, acceptor)
         yield pages
         if pages is not None:
             run_loop(pages.close())

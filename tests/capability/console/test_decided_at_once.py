@@ -225,7 +225,7 @@ def test_an_account_that_was_closed_meanwhile_is_told_of_on_the_page_of_the_form
 
 
 def locked_account(account_id: str) -> Callable[[Connection], object]:
-    return lambda tx: accounts.locked(tx, account_id)
+    return lambda tx: accounts.lock(tx, account_id)
 
 
 @pytest.mark.parametrize("is_same", [False, True])

@@ -84,9 +84,9 @@ def test_the_password_is_right_and_nothing_else(
     with db.read() as tx:
         found = passwords.find(tx, " AMA@example.com ")
     assert found is not None
-    assert passwords.is_right(password, found)
+    assert passwords.is_password_right(password, found)
     for wrong in (password + " ", password[:-1], "", "\0", "x" * 100_000):
-        assert not passwords.is_right(wrong, found)
+        assert not passwords.is_password_right(wrong, found)
 
 
 def test_letters_are_the_same_however_a_keyboard_writes_them(
@@ -95,7 +95,7 @@ def test_letters_are_the_same_however_a_keyboard_writes_them(
     stored(db, "caf\u00e9 au lait 1889")
     with db.read() as tx:
         found = passwords.find(tx, EMAIL)
-    assert passwords.is_right("cafe\u0301 au lait 1889", found)
+    assert passwords.is_password_right("cafe\u0301 au lait 1889", found)
 
 
 def test_only_a_hash_is_stored_and_each_is_another(db: Database) -> None:
@@ -118,7 +118,7 @@ def test_to_say_that_there_is_none_takes_as_long() -> None:
 
     def takes_s(stored_password: StoredPassword | None) -> float:
         began = time.perf_counter()
-        assert not passwords.is_right("wrong", stored_password)
+        assert not passwords.is_password_right("wrong", stored_password)
         return time.perf_counter() - began
 
     takes_s(None)

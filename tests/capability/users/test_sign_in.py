@@ -114,7 +114,7 @@ def test_that_a_session_is_used_is_written_down_once_a_minute(db: Database, ama:
 def test_signing_out_ends_this_session_and_no_other(db: Database, ama: str) -> None:
     here, there = begin(db, link(db, ama)), begin(db, link(db, ama))
     with db.write() as tx:
-        sign_ins.end(tx, here)
+        sign_ins.end_session(tx, here)
     assert [is_signed_in(db, each, NOW_MS) for each in (here, there)] == [False, True]
 
 

@@ -22,7 +22,7 @@ from heliograph.base import clock, ids
 from heliograph.base.csv.cells import neutral, plain
 from heliograph.base.errors import NotFound
 from heliograph.contacts import Contact, ContactOwner, ContactPatch, search_buckets, store
-from heliograph.contacts.change import TooManyFields, changed
+from heliograph.contacts.change import TooManyFields, apply_change
 from heliograph.contacts.csv_cells import cells_of, change_of, header_of, layout_of
 from heliograph.contacts.fields import CUSTOM_MAX
 from heliograph.contacts.tables import opt_out_changes
@@ -115,7 +115,7 @@ class Book(RuleBasedStateMachine):
             blank = Contact(
                 after.id, phone.digits, "GH", None, None, (), {}, is_out, now_ms, now_ms
             )
-            self.model[owner][after.id] = changed(
+            self.model[owner][after.id] = apply_change(
                 before or blank, ContactPatch(phone, given, parts), now_ms
             )
             assert after == self.model[owner][after.id]
@@ -148,7 +148,7 @@ class Book(RuleBasedStateMachine):
             assert taken
         else:
             assert not taken
-            expected = changed(contact, change, now_ms)
+            expected = apply_change(contact, change, now_ms)
             if expected.phone in self.out[owner] and "opted_out" not in given:
                 expected = expected._replace(opted_out=True)
             self.model[owner][contact.id] = expected
@@ -269,7 +269,7 @@ def test_contacts_are_those_of_a_model(
 def test_what_a_file_is_written_from_it_is_read_back_to(
     given: dict[str, Any], opted_out: bool, phone: Phone
 ) -> None:
-    contact = changed(
+    contact = apply_change(
         Contact("", phone.digits, "GH", None, None, (), {}, False, 0, 0),
         ContactPatch(phone, {**given, "opted_out": opted_out}),
         0,
@@ -282,7 +282,7 @@ def test_what_a_file_is_written_from_it_is_read_back_to(
         if cell.lstrip(' \t\r\n"').startswith(("=", "+", "-", "@"))
     ]
     blank = Contact("", phone.digits, "GH", None, None, (), {}, False, 0, 0)
-    assert changed(blank, change_of(cells, layout_of(header), None), 0) == contact
+    assert apply_change(blank, change_of(cells, layout_of(header), None), 0) == contact
 
 
 @given(text=st.text("'\"=+-@\t\r ax", max_size=6))
@@ -295,7 +295,8 @@ def test_no_contact_gets_more_fields_than_it_may_have() -> None:
         "", "1", None, None, None, (), {str(k): "v" for k in range(CUSTOM_MAX)}, False, 0, 0
     )
     assert (
-        len(changed(full, ContactPatch(None, {}, {"0": None, "new": "v"}), 0).custom) == CUSTOM_MAX
+        len(apply_change(full, ContactPatch(None, {}, {"0": None, "new": "v"}), 0).custom)
+        == CUSTOM_MAX
     )
     with pytest.raises(TooManyFields):
-        changed(full, ContactPatch(None, {}, {"new": "v"}), 0)
+        apply_change(full, ContactPatch(None, {}, {"new": "v"}), 0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from heliograph.api import shutdown
 from heliograph.api.app import App
-from heliograph.api.listening import answer, listening
+from heliograph.api.listening import listen, serve_until_stopped
 from heliograph.base.settings import load
 from heliograph.database.database import Database
 from tests.support.factories import SECRET_KEY, issue_key, open_account
@@ -34,8 +34,8 @@ async def served(
     )
     await app.start()
     server = shutdown.Server(app, 0.0)
-    with listening("127.0.0.1", 0) as listener:
-        serving = asyncio.create_task(answer(server, listener, []))
+    with listen("127.0.0.1", 0) as listener:
+        serving = asyncio.create_task(serve_until_stopped(server, listener, []))
         try:
             yield server, listener.getsockname(), key
         finally:

@@ -13,7 +13,7 @@ from heliograph.connect import CustomerRequest
 from heliograph.connect.credits import Moved, move_credits
 from heliograph.connect.customer import Customer
 from heliograph.connect.provision import CurrencyMismatch, Provisioned
-from heliograph.connect.request import Move
+from heliograph.connect.request import CreditsRequest
 from heliograph.database.database import Database
 from heliograph.keys.issue import digest
 from heliograph.wallet import money
@@ -116,7 +116,7 @@ class Partners(RuleBasedStateMachine):
                 tx,
                 partner.account_id,
                 customer_id,
-                Move(credits, None),
+                CreditsRequest(credits, None),
                 sandbox=sandbox,
                 now_ms=clock.now_ms(),
             )

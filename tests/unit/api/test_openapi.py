@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 
 from heliograph.api.app import acceptor_for, endpoints
-from heliograph.api.openapi.document import OPERATIONS, Undescribed, describe
+from heliograph.api.openapi.document import OPERATIONS, UndescribedEndpoint, describe
 from heliograph.api.openapi.reasons import REASONS
 from heliograph.base.settings import Settings
 from heliograph.database.cache import ConfigCache
@@ -65,7 +65,7 @@ def test_every_endpoint_is_described_and_nothing_else() -> None:
 
 
 def test_an_endpoint_without_a_description_stops_the_start() -> None:
-    with pytest.raises(Undescribed, match="PUT /balance"):
+    with pytest.raises(UndescribedEndpoint, match="PUT /balance"):
         describe([*ENDPOINTS, Endpoint("PUT", "/balance", "wallet.read")])
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from heliograph.carriers import LinkState
 from heliograph.carriers.smpp import SmppSettings
-from heliograph.console.carrier_pages.bind_words import in_words
+from heliograph.console.carrier_pages.bind_words import trial_in_words
 
 SETTINGS = SmppSettings(
     name="gh-main", host="smpp.example.net", port=2775, system_id="amina", password="s3cret"
@@ -32,5 +32,5 @@ SETTINGS = SmppSettings(
     ],
 )
 def test_why_it_could_not_be_bound_is_told_in_plain_words(detail: str, said: str) -> None:
-    tried = in_words(SETTINGS, LinkState.BACKING_OFF, detail)
+    tried = trial_in_words(SETTINGS, LinkState.BACKING_OFF, detail)
     assert tried.sentence == f"smpp.example.net:2775 could not be bound: {said}."

@@ -20,7 +20,13 @@ from heliograph.otp.limits import (
     judge_try,
     refusal_to_send,
 )
-from heliograph.otp.request import ANY_CODE, NAMELESS_TEXT, PLACE, default_text, read_given
+from heliograph.otp.request import (
+    ANY_CODE,
+    NAMELESS_TEXT,
+    PLACE,
+    default_text,
+    read_otp_verify_request,
+)
 from heliograph.text import count_segments
 
 ONE, OTHER = "0" * 31 + "1", "0" * 31 + "2"
@@ -111,14 +117,14 @@ def test_codes_are_six_digits_and_no_two_alike_but_in_sandbox() -> None:
     ],
 )
 def test_a_code_is_read_however_its_digits_are_grouped(given: str) -> None:
-    assert read_given({"phone": "233201234567", "code": given}).code == "123456"
+    assert read_otp_verify_request({"phone": "233201234567", "code": given}).code == "123456"
 
 
 @pytest.mark.parametrize(
     "given", ["12345", "123-45", "1234567", "12345a", "-", "１２３４５６", "123,456"]
 )
 def test_what_is_no_code_stays_a_wrong_one(given: str) -> None:
-    assert read_given({"phone": "233201234567", "code": given}).code == given
+    assert read_otp_verify_request({"phone": "233201234567", "code": given}).code == given
 
 
 def test_a_sealed_text_is_read_with_its_key_only_and_an_unsealed_one_by_anybody() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.portal.sign_in.browser_names import browser_named
+from heliograph.portal.sign_in.browser_names import browser_name
 
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
 ON_IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15"
@@ -38,4 +38,4 @@ ON_IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/
     ],
 )
 def test_a_browser_is_called_by_its_name_and_its_system(user_agent: str, name: str) -> None:
-    assert browser_named(user_agent) == name
+    assert browser_name(user_agent) == name

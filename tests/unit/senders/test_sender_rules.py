@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from heliograph.base.errors import InvalidRequest
 from heliograph.senders import check
-from heliograph.senders.rules import folded
+from heliograph.senders.rules import fold
 from heliograph.text import count_segments
 
 NEARLY = st.text(
@@ -54,4 +54,4 @@ def test_a_sender_fits_the_address_field_in_gsm_7_and_keeps_its_identity_in_any_
     sender = check(text)
     assert count_segments(sender).encoding == "GSM-7"
     assert check(sender) == sender
-    assert folded(sender.upper()) == folded(sender.lower()) == folded(sender)
+    assert fold(sender.upper()) == fold(sender.lower()) == fold(sender)

@@ -5,7 +5,7 @@ path and no key to judge them by, but the answer has the shape of every other fa
 from http import HTTPStatus
 from typing import Final
 
-from heliograph.api.api import JSON, error_headers, new_request_id, rendered
+from heliograph.api.api import JSON, error_body, error_headers, new_request_id
 from heliograph.base import metrics
 from heliograph.base.errors import ServiceError
 from heliograph.base.limited_log import LineLimit
@@ -24,7 +24,7 @@ def whole_answer(error: ServiceError) -> tuple[str, bytes]:
     closed.
     """
     request_id = new_request_id()
-    body = rendered(error, request_id)
+    body = error_body(error, request_id)
     headers = [
         JSON,
         (b"x-request-id", request_id.encode()),

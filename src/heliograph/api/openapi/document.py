@@ -83,25 +83,25 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
 }
 
 
-class Undescribed(LookupError):
+class UndescribedEndpoint(LookupError):
     """An endpoint has no description; write it in the module of its capability here."""
 
 
 def openapi_document(endpoints: Iterable[Endpoint], base_url: str = "") -> bytes:
     """Returns the description as JSON. `base_url` is the public address, if it is known. Raises
-    Undescribed.
+    UndescribedEndpoint.
     """
     return encode(describe(endpoints, base_url))
 
 
 def describe(endpoints: Iterable[Endpoint], base_url: str = "") -> Json:
-    """Returns the description of exactly these endpoints. Raises Undescribed."""
+    """Returns the description of exactly these endpoints. Raises UndescribedEndpoint."""
     paths: dict[str, Json] = {}
     table = list(endpoints)
     for endpoint in table:
         operation = OPERATIONS.get((endpoint.method, endpoint.path))
         if operation is None:
-            raise Undescribed(f"{endpoint.method} {endpoint.path}")
+            raise UndescribedEndpoint(f"{endpoint.method} {endpoint.path}")
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(
             endpoint, operation
         )

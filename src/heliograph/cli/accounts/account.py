@@ -47,7 +47,7 @@ def _require_unique(
 
     namesakes = [
         account
-        for account in accounts.named(tx, account_fields.read_name("name", name))
+        for account in accounts.with_name(tx, account_fields.read_name("name", name))
         if account.id != besides
     ]
     if namesakes and not same_name:

@@ -188,13 +188,13 @@ async def _send(db: "Database", account_id: str, body: dict[str, Any], *, sandbo
     """
     from heliograph.base import ids
     from heliograph.database.cache import ConfigCache
-    from heliograph.messages.accept import Acceptor, read_send
+    from heliograph.messages.accept import Acceptor, read_send_request
     from heliograph.messages.queue import FairQueue
 
     cache = ConfigCache(db)
     await cache.refresh()
     acceptor = Acceptor(db, cache, lambda carriers: None, FairQueue())
-    request = read_send(body, ids.new_number(), account_id, sandbox=sandbox)
+    request = read_send_request(body, ids.new_number(), account_id, sandbox=sandbox)
     request.passes_opt_outs = True  # whoever tests a text on a handset asks for it
     return (await acceptor.accept(request)).send
 

@@ -81,7 +81,7 @@ def add(
     given = _given(fields)
 
     def change(home: str | None) -> contacts.ContactPatch:
-        return contacts.read_change(
+        return contacts.read_contact_request(
             {"phone": phone, "country_code": country, **given}, phone_required=True, home=home
         ).change
 
@@ -185,7 +185,7 @@ def set_(
 
     def change(home: str | None) -> contacts.ContactPatch:
         body = {**({"phone": phone, "country_code": code} if phone else {}), **given}
-        return contacts.read_change(body, phone_required=False, home=home).change
+        return contacts.read_contact_request(body, phone_required=False, home=home).change
 
     change(checked_values.home_of_phone(phone or ""))
 

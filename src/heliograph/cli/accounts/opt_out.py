@@ -66,19 +66,19 @@ def add(
     now_ms = clock.now_ms()
     with run.write() as tx:
         owner = _owner_of(tx, account, sandbox)
-        asked = opt_outs.read_opt_out(given, country_of(tx, owner.account_id))
-        digits = asked.phone.digits
+        request = opt_outs.read_opt_out_request(given, country_of(tx, owner.account_id))
+        digits = request.phone.digits
         new = opt_outs.suppress(
             tx,
             owner,
             [digits],
             source=opt_outs.OptOutSource.OPERATOR,
             now_ms=now_ms,
-            scope=asked.scope,
+            scope=request.scope,
         )
-        withdraw(tx, owner, digits, asked.scope, now_ms)
+        withdraw(tx, owner, digits, request.scope, now_ms)
         [stored] = [
-            each for each in opt_outs.opt_outs_of(tx, owner, digits) if each.scope == asked.scope
+            each for each in opt_outs.opt_outs_of(tx, owner, digits) if each.scope == request.scope
         ]
         _audit(tx, owner, "opt_out.add", now_ms)
     show(run, {**_record(stored, sandbox), "created": bool(new)})
@@ -142,9 +142,9 @@ def remove(
     now_ms = clock.now_ms()
     with run.write() as tx:
         owner = _owner_of(tx, account, sandbox)
-        asked = opt_outs.read_opt_out(given, country_of(tx, owner.account_id))
-        scope = asked.scope if sender else None
-        digits, by = asked.phone.digits, opt_outs.OptOutSource.OPERATOR
+        request = opt_outs.read_opt_out_request(given, country_of(tx, owner.account_id))
+        scope = request.scope if sender else None
+        digits, by = request.phone.digits, opt_outs.OptOutSource.OPERATOR
         if not opt_outs.lift(tx, owner, [digits], by=by, now_ms=now_ms, scope=scope):
             raise NotFound("There is no such opt-out.")
         _audit(tx, owner, "opt_out.remove", now_ms)
@@ -159,7 +159,7 @@ def _checked(phone: str, country: str | None, sender: str | None) -> dict[str, s
 
     body = {"phone": phone, "country_code": country_code(country), "sender": sender}
     given = {name: value for name, value in body.items() if value is not None}
-    opt_outs.read_opt_out(given, checked_values.home_of_phone(phone) or "")
+    opt_outs.read_opt_out_request(given, checked_values.home_of_phone(phone) or "")
     return given
 
 

@@ -104,11 +104,11 @@ def set_(run: CommandRun, acc: str, quotas: tuple[tuple[str, int | str | None], 
 
 def _records(tx: "Connection", account: "Account") -> list[dict[str, Any]]:
     from heliograph import accounts, wallet
-    from heliograph.accounts.quotas import StoredKind, counted_with, quotas_of, used_today
+    from heliograph.accounts.quotas import StoredKind, quota_holder_of, quotas_of, used_today
     from heliograph.base import clock
 
     now_ms = clock.now_ms()
-    counted = accounts.by_id(tx, counted_with(tx, account.id))
+    counted = accounts.by_id(tx, quota_holder_of(tx, account.id))
     used = used_today(tx, counted.id, now_ms)
     keys = wallet.keys_counted(tx, account.id)
     used |= {

@@ -84,7 +84,7 @@ class NamedLookAlike(NamedTuple):
     like: list[tuple[str, OwnerOfRow]]
 
 
-def listed(
+def show_list(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,

@@ -95,7 +95,7 @@ def redirect_to_alerts(tx: Connection, asking: PageRequest, visit: OperatorVisit
     return RedirectResponse(ALERTS, SEE_OTHER, HEADERS)
 
 
-def listed(
+def show_list(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,

@@ -14,7 +14,7 @@ from heliograph.carriers import trial_connection
 from heliograph.carriers.smpp import SmppSettings
 from heliograph.carriers.smpp.trial_bind import tried_bind
 from heliograph.console.carrier_pages import carriers as carrier_pages
-from heliograph.console.carrier_pages.bind_words import TRIAL_S, BindTrial, in_words
+from heliograph.console.carrier_pages.bind_words import TRIAL_S, BindTrial, trial_in_words
 from heliograph.console.carrier_pages.carrier_form import ADDED_ANYWAY, read_carrier
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -26,25 +26,25 @@ def try_new(asking: PageRequest, visit: OperatorVisit) -> Response:
     password is not shown again.
     """
     try:
-        trial = _tried(asking, visit, _filled_in(asking))
+        trial = _try_bind(asking, visit, _read_settings(asking))
     except InvalidRequest as refused:
-        return _form_again(asking, visit, None, refused.fields)
-    return _form_again(asking, visit, trial)
+        return _render_form(asking, visit, None, refused.fields)
+    return _render_form(asking, visit, trial)
 
 
-def try_known(asking: PageRequest, visit: OperatorVisit) -> Response:
+def try_stored(asking: PageRequest, visit: OperatorVisit) -> Response:
     """Tries a carrier with the settings that are stored. Raises NotFound, InvalidRequest."""
     with asking.db.read() as tx:
         carrier = carriers.carrier_named(tx, asking.path["carrier"])
         if carrier.type != "smpp":
             raise InvalidRequest(f"The carrier {carrier.name} is built in: nothing is bound to.")
         connection = carriers.connection_settings(tx, carrier, asking.service.secret_keys)
-    trial = _tried(asking, visit, connection)
+    trial = _try_bind(asking, visit, connection)
     with asking.db.read() as tx:
-        return carrier_pages.one(tx, asking, visit, trial=trial)
+        return carrier_pages.show_carrier(tx, asking, visit, trial=trial)
 
 
-def try_first(asking: PageRequest, visit: OperatorVisit) -> Response | None:
+def try_before_adding(asking: PageRequest, visit: OperatorVisit) -> Response | None:
     """Tries a new carrier before it is added. If it cannot be bound, nothing is added and the form
     says why, unless the operator wants to add it all the same.
     """
@@ -52,20 +52,20 @@ def try_first(asking: PageRequest, visit: OperatorVisit) -> Response | None:
         return None
     try:
         reason_of(asking)  # what is refused anyway is refused before anybody is called
-        trial = _tried(asking, visit, _filled_in(asking))
+        trial = _try_bind(asking, visit, _read_settings(asking))
     except InvalidRequest as refused:
-        return _form_again(asking, visit, None, refused.fields)
-    return None if trial.is_bound else _form_again(asking, visit, trial)
+        return _render_form(asking, visit, None, refused.fields)
+    return None if trial.is_bound else _render_form(asking, visit, trial)
 
 
-def _filled_in(asking: PageRequest) -> SmppSettings:
+def _read_settings(asking: PageRequest) -> SmppSettings:
     given = read_carrier(asking)
     return trial_connection(given.name, given.settings, given.password)
 
 
-def _tried(asking: PageRequest, visit: OperatorVisit, connection: SmppSettings) -> BindTrial:
+def _try_bind(asking: PageRequest, visit: OperatorVisit, connection: SmppSettings) -> BindTrial:
     state, detail = tried_bind(connection, TRIAL_S)
-    trial = in_words(connection, state, detail)
+    trial = trial_in_words(connection, state, detail)
     there = f"{connection.system_id} at {connection.host}:{connection.port}"
     with asking.db.write() as tx:
         what = "bound" if trial.is_bound else "not bound"
@@ -73,11 +73,11 @@ def _tried(asking: PageRequest, visit: OperatorVisit, connection: SmppSettings) 
     return trial
 
 
-def _form_again(
+def _render_form(
     asking: PageRequest,
     visit: OperatorVisit,
     trial: BindTrial | None,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     with asking.db.read() as tx:
-        return carrier_pages.listed(tx, asking, visit, errors, trial=trial)
+        return carrier_pages.show_list(tx, asking, visit, errors, trial=trial)

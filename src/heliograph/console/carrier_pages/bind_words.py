@@ -18,7 +18,7 @@ class BindTrial(NamedTuple):
     remedy: str
 
 
-def in_words(connection: SmppSettings, state: LinkState, detail: str) -> BindTrial:
+def trial_in_words(connection: SmppSettings, state: LinkState, detail: str) -> BindTrial:
     """Returns what a trial has found, in sentences."""
     there = f"{connection.host}:{connection.port}"
     if state is LinkState.BOUND:

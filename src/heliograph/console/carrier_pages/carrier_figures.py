@@ -70,7 +70,7 @@ class FigureLink(NamedTuple):
     is_shown: bool
 
 
-def figures(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_figures(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the figures of a carrier. Raises NotFound, InvalidRequest."""
     carrier = carriers.carrier_named(tx, asking.path["carrier"])
     span = _span(asking)

@@ -42,7 +42,7 @@ class ListedCarrier(NamedTuple):
     prefixes: list[str]
 
 
-def listed(
+def show_list(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -74,7 +74,7 @@ def listed(
     )
 
 
-def one(
+def show_carrier(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,

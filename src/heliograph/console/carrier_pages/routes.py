@@ -52,7 +52,7 @@ def listed_route(route: routing.Route, names: Mapping[int, str]) -> ListedRoute:
     return ListedRoute(route.prefix, [ListedWay(name, part) for name, part in ways])
 
 
-def listed(
+def show_list(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,

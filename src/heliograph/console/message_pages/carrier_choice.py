@@ -63,7 +63,7 @@ def work_by_carrier(tx: Connection, names: CarrierNames) -> list[WorkOfCarrier]:
     return sorted(found, key=lambda work: work.name)
 
 
-def chosen(work: list[WorkOfCarrier], asked: str | None, kind: str) -> WorkOfCarrier | None:
+def chosen_carrier(work: list[WorkOfCarrier], asked: str | None, kind: str) -> WorkOfCarrier | None:
     """Returns the carrier with this number, or the one of which the most waits when none is asked
     for. It is None where there is no carrier. Raises NotFound.
     """

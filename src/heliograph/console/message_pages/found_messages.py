@@ -39,7 +39,7 @@ class ListedMessage(NamedTuple):
     resend_at_ms: int | None  # None: it is not sent again by itself
 
 
-def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the messages that were looked for, newest first; one that is named by its id is shown
     itself.
     """

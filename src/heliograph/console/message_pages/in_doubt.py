@@ -16,7 +16,7 @@ from heliograph.base.short_texts import refused
 from heliograph.console.message_pages.carrier_choice import (
     WorkOfCarrier,
     carrier_names,
-    chosen,
+    chosen_carrier,
     work_by_carrier,
 )
 from heliograph.console.message_pages.found_messages import ListedMessage, listed_messages
@@ -29,7 +29,7 @@ from heliograph.messages.doubt.decide import Decision, DecisionResult, decided_b
 from heliograph.messages.read import MESSAGE_PREFIX
 from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.portal.filled_form import choice_of
-from heliograph.portal.list_page import list_page, one_more
+from heliograph.portal.list_page import list_page, with_one_more_row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 
@@ -50,7 +50,7 @@ class DecidedMessage(NamedTuple):
     result: DecisionResult
 
 
-class _WantedDecision(NamedTuple):
+class _DecisionForm(NamedTuple):
     """Says which messages are decided about, and how."""
 
     carrier: WorkOfCarrier
@@ -58,7 +58,7 @@ class _WantedDecision(NamedTuple):
     decision: Decision
 
 
-def listed(
+def show_list(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -71,8 +71,8 @@ def listed(
     query.finish()
     names = carrier_names(tx)
     work = work_by_carrier(tx, names)
-    carrier = chosen(work, asked, "in_doubt")
-    wanted = one_more(wanted._replace(limit=SHOWN_MAX))
+    carrier = chosen_carrier(work, asked, "in_doubt")
+    wanted = with_one_more_row(wanted._replace(limit=SHOWN_MAX))
     found = (
         work_lists.oldest_in_doubt(tx, carrier.id, wanted.before, wanted.limit) if carrier else []
     )
@@ -97,22 +97,22 @@ def listed(
     )
 
 
-def ask(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def preview_decision(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows what a decision would do to the chosen messages, and asks for the reason. It is tried
     out and taken back. Raises InvalidRequest and NotFound.
     """
-    return _asked(tx, asking, visit, _wanted(tx, asking))
+    return _render_preview(tx, asking, visit, _read_form(tx, asking))
 
 
 def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Decides about the chosen messages, and stores who did it. What cannot be decided so stays as
     it was, and is shown. Raises InvalidRequest and NotFound.
     """
-    wanted = _wanted(tx, asking)
+    wanted = _read_form(tx, asking)
     try:
         reason = reason_of(asking)
     except InvalidRequest as missing:
-        return _asked(tx, asking, visit, wanted, missing.fields)
+        return _render_preview(tx, asking, visit, wanted, missing.fields)
     results = _settle(tx, asking, visit, wanted, reason)
     owners = {each.message.id: each.account_id for each in wanted.found}
     is_resent = wanted.decision is Decision.RESENT
@@ -138,11 +138,11 @@ def _after(result: DecisionResult) -> str:
     return f"{status}, {result.credits_refunded} credits back"
 
 
-def _wanted(tx: Connection, asking: PageRequest) -> _WantedDecision:
+def _read_form(tx: Connection, asking: PageRequest) -> _DecisionForm:
     form = asking.sent.form
     decision = Decision(choice_of("do", form.get("do", ""), [each.value for each in CHOICES]))
     work = work_by_carrier(tx, carrier_names(tx))
-    carrier = chosen(work, form.get("carrier", ""), "in_doubt")
+    carrier = chosen_carrier(work, form.get("carrier", ""), "in_doubt")
     assert carrier is not None  # a number was asked for
     named = [name for name in form if name.startswith(f"{MESSAGE_PREFIX}_")]
     if not 1 <= len(named) <= audited_decisions.AT_ONCE_MAX:
@@ -151,11 +151,11 @@ def _wanted(tx: Connection, asking: PageRequest) -> _WantedDecision:
             f"must be 1 to {audited_decisions.AT_ONCE_MAX} of the list, not {len(named)}",
         )
     found = trace.traced_by_ids(tx, list(trace.found(tx, named)))
-    return _WantedDecision(carrier, found, decision)
+    return _DecisionForm(carrier, found, decision)
 
 
 def _settle(
-    tx: Connection, asking: PageRequest, visit: OperatorVisit, wanted: _WantedDecision, reason: str
+    tx: Connection, asking: PageRequest, visit: OperatorVisit, wanted: _DecisionForm, reason: str
 ) -> list[DecisionResult]:
     return audited_decisions.settle(
         tx,
@@ -167,11 +167,11 @@ def _settle(
     )
 
 
-def _asked(
+def _render_preview(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
-    wanted: _WantedDecision,
+    wanted: _DecisionForm,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     results = audited_decisions.preview_of(
@@ -184,7 +184,7 @@ def _results(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
-    wanted: _WantedDecision,
+    wanted: _DecisionForm,
     results: Sequence[DecisionResult],
     *,
     errors: Sequence[FieldError] = (),

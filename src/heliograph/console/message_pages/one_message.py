@@ -35,14 +35,14 @@ class SubmissionsShown(NamedTuple):
     why_none: str = ""
 
 
-def one(
+def show_message(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows a message without its text. Raises NotFound."""
-    return _shown(tx, asking, visit, shows_text=False)
+    return _render(tx, asking, visit, shows_text=False)
 
 
 def read_text(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
@@ -55,10 +55,10 @@ def read_text(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Resp
     visit.audit(
         tx, traced.account_id, "message.read", asking.path["message"], after="its text was read"
     )
-    return _shown(tx, asking, visit, shows_text=True)
+    return _render(tx, asking, visit, shows_text=True)
 
 
-def _shown(
+def _render(
     tx: Connection, asking: PageRequest, visit: OperatorVisit, *, shows_text: bool
 ) -> Response:
     traced = trace.one(tx, asking.path["message"])

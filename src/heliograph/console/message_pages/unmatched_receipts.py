@@ -18,7 +18,7 @@ from heliograph.carriers import Carrier, setting
 from heliograph.console.message_pages.carrier_choice import (
     WorkOfCarrier,
     carrier_names,
-    chosen,
+    chosen_carrier,
     work_by_carrier,
 )
 from heliograph.console.message_pages.found_messages import listed_messages
@@ -51,14 +51,14 @@ class ListedReceipt(NamedTuple):
     may_be: list[str]
 
 
-class ReceiptChosen(NamedTuple):
+class ChosenReceipt(NamedTuple):
     """Holds the receipt that is to be given to a message, and its carrier."""
 
     carrier: Carrier
     line: ListedReceipt
 
 
-def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows receipts that found no message, of the carrier that is asked for."""
     query = Query(asking.sent.query)
     asked, after = query.text("carrier"), query.text("after", most=RECEIPT_ID_MAX)
@@ -67,7 +67,7 @@ def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         query.errors.append(FieldError("after", "must be what the link to a page has"))
     query.finish()
     work = work_by_carrier(tx, carrier_names(tx))
-    carrier = chosen(work, asked, "unmatched")
+    carrier = chosen_carrier(work, asked, "unmatched")
     found = (
         work_lists.oldest_unmatched(
             tx,
@@ -111,7 +111,7 @@ def _lines(
     ]
 
 
-def one(
+def show_receipt(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -121,7 +121,7 @@ def one(
     """Shows a receipt, and the form that gives it to a message. Without a receipt it leads to the
     list. Raises NotFound.
     """
-    if not _asked(asking):
+    if not _typed_message_id(asking):
         return RedirectResponse(UNMATCHED, SEE_OTHER, HEADERS)
     receipt = _receipt(tx, asking)
     typed = {**dict(asking.sent.query), **body_of(asking)}
@@ -150,14 +150,14 @@ def match(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
         tried = audited_decisions.preview_of(
             tx, lambda: _matched(tx, asking, visit, chosen_receipt, traced.message.id)
         )
-        return one(tx, asking, visit, tried=tried)
+        return show_receipt(tx, asking, visit, tried=tried)
     try:
         reason = reason_of(asking)
     except InvalidRequest as missing:
         tried = audited_decisions.preview_of(
             tx, lambda: _matched(tx, asking, visit, chosen_receipt, traced.message.id)
         )
-        return one(tx, asking, visit, missing.fields, tried)
+        return show_receipt(tx, asking, visit, missing.fields, tried)
     done = _matched(tx, asking, visit, chosen_receipt, traced.message.id)
     visit.audit(
         tx,
@@ -184,7 +184,7 @@ def _matched(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
-    receipt: ReceiptChosen,
+    receipt: ChosenReceipt,
     message_id: str,
 ) -> DecisionResult:
     """Gives the receipt to the message (raw id). What speaks against that stands at the field."""
@@ -199,15 +199,15 @@ def _matched(
         raise refused("message", f"cannot be this one: {unlike}") from unlike
 
 
-def _asked(asking: PageRequest) -> str:
+def _typed_message_id(asking: PageRequest) -> str:
     return {**dict(asking.sent.query), **asking.sent.form}.get("receipt", "")[:RECEIPT_ID_MAX]
 
 
-def _receipt(tx: Connection, asking: PageRequest) -> ReceiptChosen:
+def _receipt(tx: Connection, asking: PageRequest) -> ChosenReceipt:
     """Returns the receipt that the query or the form names. Raises NotFound, and InvalidRequest if
     none is named.
     """
-    text_id = _asked(asking)
+    text_id = _typed_message_id(asking)
     if not text_id:
         raise refused("receipt", "must be a receipt of the list")
     name, place = unmatched.parse_id(text_id)
@@ -217,5 +217,5 @@ def _receipt(tx: Connection, asking: PageRequest) -> ReceiptChosen:
             found = unmatched.receipt_at(tx, carrier.id, place, has_row=name is None)
             if found is not None:
                 [line] = _lines(tx, [found], carrier.name)
-                return ReceiptChosen(carrier, line)
+                return ChosenReceipt(carrier, line)
     raise unmatched.receipt_not_found(text_id)

@@ -29,7 +29,7 @@ COLUMNS: Final = (
 )
 
 
-def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the last days of all carriers, and their sums."""
     Query(asking.sent.query).finish()
     days = carrier_days(tx, asking.now_ms)

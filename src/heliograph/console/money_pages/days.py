@@ -24,7 +24,7 @@ ADDED_UP_S: Final = 60  # before a file is asked for again whose entries are bei
 COLUMNS: Final = ("day", "type", "currency", "entries", "credits", "amount")
 
 
-def every_account(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_all_accounts(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the last days of all accounts. Asks for an account, and leads to its money. The
     prices of credits stand below.
     """
@@ -54,7 +54,7 @@ def every_account(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> 
     )
 
 
-def one_account(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_account(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the last days of an account. Raises NotFound."""
     account = accounts.with_text_id(tx, asking.path["account"])
     Query(asking.sent.query).finish()
@@ -75,7 +75,7 @@ def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     return Download("money-by-day.csv", _lines(days))
 
 
-def export_one(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def export_account(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the last days of an account as a file, oldest first. Raises NotFound."""
     account = accounts.with_text_id(tx, asking.path["account"])
     Query(asking.sent.query).finish()

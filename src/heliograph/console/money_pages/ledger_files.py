@@ -54,12 +54,12 @@ def statement_pdf(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> 
     )
 
 
-def files(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_form(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Asks which entries a file shall have, and shows again what was wrong."""
     query = Query(asking.sent.query)
     typed = {name: (query.text(name) or "") for name in ("account", "month", "format")}
     query.finish()
-    return _asked(asking, visit, typed, ())
+    return _render_form(asking, visit, typed, ())
 
 
 def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
@@ -72,7 +72,7 @@ def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     try:
         wanted = _wanted(tx, typed)
     except InvalidRequest as wrong:
-        return _asked(asking, visit, typed, wrong.fields)
+        return _render_form(asking, visit, typed, wrong.fields)
     of = BeancountLedger(wanted) if typed["format"] == "beancount" else CsvLedger()
     lines = pieces(asking, of.head(), read_pieces(wanted, of), operator_visit_of)
     whose = typed["account"] and "-of-an-account"
@@ -95,7 +95,7 @@ def _wanted(tx: Connection, typed: dict[str, str]) -> ExportWanted:
         raise refused("account", f"names none: {none}") from none
 
 
-def _asked(
+def _render_form(
     asking: PageRequest,
     visit: OperatorVisit,
     typed: dict[str, str],

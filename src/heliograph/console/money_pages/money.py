@@ -18,7 +18,7 @@ from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.export import pieces
 from heliograph.portal.filled_form import NUMBER, body_of, choice_of
-from heliograph.portal.once import once_of
+from heliograph.portal.once import once_value_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, Download, redirect
 from heliograph.wallet import Entry, account_ledger, files, ledger, money
@@ -46,7 +46,7 @@ CHANGES: Final = {
 }
 
 
-def one(
+def show_wallet(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -91,7 +91,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     account = accounts.with_text_id(tx, asking.path["account"])
     body = body_of(asking)
     amount = _number(chosen.field, body.get(chosen.field, ""))
-    reference = body.get("reference") or f"{REFERENCE_PREFIX}{once_of(asking)}"
+    reference = body.get("reference") or f"{REFERENCE_PREFIX}{once_value_of(asking)}"
     try:
         posted = chosen.make(tx, account.id, amount, reason, reference, now_ms=asking.now_ms)
     except InsufficientCredits as short:
@@ -105,7 +105,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     return redirect(f"{MONEY}/{text_id}", DoneNotice.SAVED)
 
 
-def entries(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def export_entries(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the entries of a month as a file, newest first. Raises NotFound, InvalidRequest."""
     account = accounts.with_text_id(tx, asking.path["account"])
     span = files.read_month(month_of(asking))

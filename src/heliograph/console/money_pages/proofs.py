@@ -25,13 +25,13 @@ class ShownFinding(NamedTuple):
     what: str
 
 
-def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the proof that goes on, or the result of the last one, and the ones before."""
     Query(asking.sent.query).finish()
-    return refused(tx, asking, visit)
+    return show_refusal(tx, asking, visit)
 
 
-def refused(
+def show_refusal(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -57,7 +57,7 @@ def refused(
     )
 
 
-def ask(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def request_proof(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Asks for a proof. While another one goes on, it leads to that."""
     asked = audit.ask_proof(tx, visit.by, asking.now_ms)
     if asked is not None:

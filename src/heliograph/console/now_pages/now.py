@@ -55,7 +55,7 @@ def redirect_to_first_page(tx: Connection, asking: PageRequest, visit: OperatorV
     return RedirectResponse(NOW, SEE_OTHER, HEADERS)
 
 
-def now(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_service(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows how the service does. The page asks for itself again. Raises InvalidRequest."""
     span, at = _span(asking), situation(tx, asking.now_ms)
     names = {each.carrier.id: each.carrier.name for each in at.carriers}
@@ -75,7 +75,7 @@ def now(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     )
 
 
-def figures(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_figures(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the figures that are plotted as a table. Raises InvalidRequest."""
     span = _span(asking)
     parts = parts_of(tx, span, asking.now_ms)

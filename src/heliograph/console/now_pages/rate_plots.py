@@ -8,7 +8,7 @@ from heliograph.monitoring import PlottedPart, PlottedSpan
 from heliograph.portal.plots import BAR, HEIGHT, axis_of, top_of, width_of
 
 
-class Plotted(NamedTuple):
+class PlottedFigure(NamedTuple):
     """Describes a figure that is plotted: its title, whether it is counted, as so many a second,
     and the color of its bars, which is a class of `portal.css`.
     """
@@ -20,12 +20,14 @@ class Plotted(NamedTuple):
 
 
 PLOTTED: Final = (
-    Plotted("accepted", "Texts accepted a second", is_rate=True, color="level"),
-    Plotted("handed_over", "Segments handed over a second", is_rate=True, color="level"),
-    Plotted("delivered", "Segments delivered a second", is_rate=True, color="delivered"),
-    Plotted("not_delivered", "Refused or not delivered a second", is_rate=True, color="failed"),
-    Plotted("waiting", "Texts waiting", is_rate=False, color="sent"),
-    Plotted("webhooks_waiting", "Webhook events waiting", is_rate=False, color="sent"),
+    PlottedFigure("accepted", "Texts accepted a second", is_rate=True, color="level"),
+    PlottedFigure("handed_over", "Segments handed over a second", is_rate=True, color="level"),
+    PlottedFigure("delivered", "Segments delivered a second", is_rate=True, color="delivered"),
+    PlottedFigure(
+        "not_delivered", "Refused or not delivered a second", is_rate=True, color="failed"
+    ),
+    PlottedFigure("waiting", "Texts waiting", is_rate=False, color="sent"),
+    PlottedFigure("webhooks_waiting", "Webhook events waiting", is_rate=False, color="sent"),
 )
 COLUMNS: Final = (
     "time",
@@ -46,7 +48,7 @@ class RateBar(NamedTuple):
 class RatePlot(NamedTuple):
     """Holds a plot of one figure. `latest` is that of the last part in which a sample was taken."""
 
-    plotted: Plotted
+    plotted: PlottedFigure
     bars: tuple[RateBar, ...]
     top: int
     highest: str
@@ -68,7 +70,7 @@ def plots_of(parts: list[PlottedPart], span: PlottedSpan) -> list[RatePlot]:
     return [_plot(plotted, parts, span) for plotted in PLOTTED]
 
 
-def figure_of(plotted: Plotted, part: PlottedPart) -> float:
+def figure_of(plotted: PlottedFigure, part: PlottedPart) -> float:
     """Returns a figure of a part in which a sample was taken."""
     if plotted.name == "waiting":
         return part.levels["waiting_ahead"] + part.levels["waiting_bulk"]
@@ -82,7 +84,7 @@ def cells_of(part: PlottedPart) -> tuple[str, ...]:
     return tuple(_read(plotted, figure_of(plotted, part)) for plotted in PLOTTED)
 
 
-def _plot(plotted: Plotted, parts: list[PlottedPart], span: PlottedSpan) -> RatePlot:
+def _plot(plotted: PlottedFigure, parts: list[PlottedPart], span: PlottedSpan) -> RatePlot:
     figures = [figure_of(plotted, part) if part.rates else None for part in parts]
     known = [figure for figure in figures if figure is not None]
     top = top_of(ceil(max(known)))
@@ -97,7 +99,7 @@ def _plot(plotted: Plotted, parts: list[PlottedPart], span: PlottedSpan) -> Rate
     )
 
 
-def _read(plotted: Plotted, figure: float) -> str:
+def _read(plotted: PlottedFigure, figure: float) -> str:
     return f"{figure:.1f}" if plotted.is_rate else f"{figure:.0f}"
 
 

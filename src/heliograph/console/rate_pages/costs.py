@@ -23,7 +23,7 @@ COSTS_SHOWN_MAX: Final = 500
 CHANGES: Final = ("set cost", "remove cost")
 
 
-def listed(
+def show_list(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,

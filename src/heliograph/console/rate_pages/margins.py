@@ -10,7 +10,7 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Query
 from heliograph.carriers import GENERAL, current_rates
 from heliograph.console.operator_visit import OperatorVisit
-from heliograph.console.rate_pages.rates import RatesOfOne, whose_rates
+from heliograph.console.rate_pages.rates import RateOwner, rate_owner_of
 from heliograph.console.rate_pages.weighed_rows import weighed_rows
 from heliograph.console.rendering import page
 from heliograph.portal.page_request import PageRequest
@@ -19,17 +19,17 @@ from heliograph.pricing import Weighed
 MARGINS_SHOWN_MAX: Final = 200
 
 
-def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the margins of the general rates, or of those that hold for an account."""
     query = Query(asking.sent.query)
     typed = query.text("account") or ""
     query.finish()
     errors: list[FieldError] = []
     try:
-        whose = whose_rates(tx, typed)
+        whose = rate_owner_of(tx, typed)
     except InvalidRequest as wrong:
         errors += wrong.fields
-        whose = RatesOfOne(None)
+        whose = RateOwner(None)
     market = pricing.load_market(tx)
     rates = current_rates.load(tx, GENERAL)
     if whose.account is not None:

@@ -24,7 +24,7 @@ from heliograph.wallet.prices import Price
 CHANGES: Final = ("set price", "remove price")
 
 
-def listed(
+def show_list(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,

@@ -21,7 +21,7 @@ from heliograph.console.rate_pages.weighed_rows import weighed_rows
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.once import redirects_once_by
+from heliograph.portal.once import redirect_user_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.pricing import BadRow, ChangeKind, sheets
@@ -44,7 +44,7 @@ class ShownChange(NamedTuple):
     then: str
 
 
-def listed(
+def show_list(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -71,7 +71,7 @@ def may_upload(asking: PageRequest) -> Response:
     with asking.db.read() as tx:
         visit = operator_visit_of(tx, asking)
         _require(visit)
-        return listed(tx, asking, visit)
+        return show_list(tx, asking, visit)
 
 
 def upload(asking: PageRequest) -> Response:
@@ -83,9 +83,9 @@ def upload(asking: PageRequest) -> Response:
         try:
             read = pricing.read_sheet(asking.sent.file, lambda text: accounts.find(tx, text).id)
         except InvalidRequest as wrong:
-            return listed(tx, asking, visit, wrong.fields)
+            return show_list(tx, asking, visit, wrong.fields)
         if read.bad:
-            return listed(tx, asking, visit, bad=read.bad)
+            return show_list(tx, asking, visit, bad=read.bad)
 
     def store(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
         sheet = sheets.upload(
@@ -98,14 +98,14 @@ def upload(asking: PageRequest) -> Response:
         )
         return redirect(f"{SHEETS}/{sheet.text_id}")
 
-    return asking.db.transact(lambda tx: redirects_once_by(store)(tx, asking, visit))
+    return asking.db.transact(lambda tx: redirect_user_once(store)(tx, asking, visit))
 
 
 may_upload_at_all = in_own_transactions(may_upload)
 upload_it = in_own_transactions(upload)
 
 
-def one(
+def show_sheet(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,

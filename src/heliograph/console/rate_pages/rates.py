@@ -24,7 +24,7 @@ RATES_SHOWN_MAX: Final = 500  # rates; an operator has some dozens
 CHANGES: Final = ("set rate", "remove rate")
 
 
-class RatesOfOne(NamedTuple):
+class RateOwner(NamedTuple):
     """Says whose rates a page shows. `account` is None for the general ones."""
 
     account: Account | None
@@ -39,7 +39,7 @@ class RatesOfOne(NamedTuple):
         return "" if self.account is None else f"?account={accounts.text_id(self.account)}"
 
 
-def listed(
+def show_list(
     tx: Connection,
     asking: PageRequest,
     visit: OperatorVisit,
@@ -49,10 +49,10 @@ def listed(
     wrong = list(errors)
     typed = dict(asking.sent.query) | body_of(asking)
     try:
-        whose = whose_rates(tx, typed.get("account", ""))
+        whose = rate_owner_of(tx, typed.get("account", ""))
     except InvalidRequest as found:
         wrong += [each for each in found.fields if each not in wrong]
-        whose = RatesOfOne(None)
+        whose = RateOwner(None)
     rates = current_rates.load(tx, whose.id)
     return page(
         "rates.html",
@@ -75,7 +75,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     is_removed = wanted == "remove rate"
     reason = reason_of(asking)
     body = body_of(asking)
-    whose = whose_rates(tx, body.get("account", ""))
+    whose = rate_owner_of(tx, body.get("account", ""))
     typed = body.get("destination", "")
     destination = typed.lower() if typed.lower() == "default" else typed
     credits = None if is_removed else pricing.read_credits(body.get("credits", ""))
@@ -104,19 +104,19 @@ def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     query = Query(asking.sent.query)
     account = query.text("account")
     query.finish()
-    rates = current_rates.load(tx, whose_rates(tx, account or "").id)
+    rates = current_rates.load(tx, rate_owner_of(tx, account or "").id)
     text = pricing.write_sheet(rates, lambda raw: accounts.text_id(accounts.by_id(tx, raw)))
     return Download("rates.csv", iter([text]))
 
 
-def whose_rates(tx: Connection, account: str) -> RatesOfOne:
+def rate_owner_of(tx: Connection, account: str) -> RateOwner:
     """Returns whose rates are meant; an empty word means the general ones. Raises
     InvalidRequest.
     """
     if not account.strip():
-        return RatesOfOne(None)
+        return RateOwner(None)
     try:
-        return RatesOfOne(accounts.find(tx, account.strip()))
+        return RateOwner(accounts.find(tx, account.strip()))
     except NotFound as error:
         raise refused("account", f"names none: {error}") from error
 

@@ -67,10 +67,10 @@ def _seen_route(route: PageRoute, path: str) -> PageRoute:
         return form_route(path, _refused)
     if path.endswith(FILES):
         return page_route(path, _refused)
-    return page_route(path, _showing_portal(route.handle))
+    return page_route(path, _handler_of_view(route.handle))
 
 
-def _showing_portal(handle: Handler) -> Handler:
+def _handler_of_view(handle: Handler) -> Handler:
     """Returns a handler that shows what a page of the portal shows, to who may look at it."""
 
     def look(asking: PageRequest) -> Response:
@@ -80,7 +80,7 @@ def _showing_portal(handle: Handler) -> Handler:
         except ReadOnlyView as why:
             return _read_only_page(seen, why)
 
-    return _until_over(look)
+    return _handler_while_viewing(look)
 
 
 def _visit_of(tx: Connection, asking: PageRequest) -> Visit:
@@ -128,7 +128,7 @@ def _read_only_page(asking: PageRequest, why: ReadOnlyView) -> Response:
         return page("only_looks.html", asking, status=why.status, visit=visit, here="", why=why)
 
 
-def _until_over(handle: Callable[[PageRequest], Response]) -> Handler:
+def _handler_while_viewing(handle: Callable[[PageRequest], Response]) -> Handler:
     """Returns a handler that leads back to the account when the look is over."""
 
     def look(asking: PageRequest) -> Response:
@@ -140,7 +140,7 @@ def _until_over(handle: Callable[[PageRequest], Response]) -> Handler:
     return requiring_second_step(look)
 
 
-_refused: Final = _until_over(_refuse)
+_refused: Final = _handler_while_viewing(_refuse)
 
 
 def _account_page(asking: PageRequest) -> str:

@@ -19,7 +19,7 @@ from heliograph.inbound.keywords.keyword import (
     remove_keyword,
     save_keyword,
 )
-from heliograph.inbound.keywords.request import read_keyword
+from heliograph.inbound.keywords.request import read_keyword_request
 from heliograph.keys import acting_for, customer_asked_for
 from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
 
@@ -51,17 +51,17 @@ class _KeywordHandlers:
 
     def save(self, call: Call) -> Answer:
         call.query.finish()
-        asked = read_keyword(call.json())
+        request = read_keyword_request(call.json())
 
         def effect(tx: Connection) -> Answer:
-            owner = _owner(tx, call, asked.customer_id, changes=True)
-            accounts.locked(tx, owner.account_id)  # nobody saves the same one between the two
-            number_id = asked.number and number_of_keyword(tx, owner, asked.number)
-            saved = save_keyword(tx, owner, asked, number_id, clock.now_ms())
+            owner = _owner(tx, call, request.customer_id, changes=True)
+            accounts.lock(tx, owner.account_id)  # nobody saves the same one between the two
+            number_id = request.number and number_of_keyword(tx, owner, request.number)
+            saved = save_keyword(tx, owner, request, number_id, clock.now_ms())
             if saved.changed:
                 _audit(tx, call, "keyword.save", saved.keyword)
             body = {"data": as_keyword_record(saved.keyword), "created": saved.created}
-            return Answer.warning(body, asked.warnings)
+            return Answer.warning(body, request.warnings)
 
         return self._db.transact(lambda tx: replay_or_run(tx, call, SAVE_PATH, effect))
 

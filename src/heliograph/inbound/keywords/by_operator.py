@@ -20,7 +20,7 @@ from heliograph.inbound.keywords.keyword import (
     remove_keyword,
     save_keyword,
 )
-from heliograph.inbound.keywords.request import read_keyword
+from heliograph.inbound.keywords.request import read_keyword_request
 from heliograph.inbound.numbers import OPERATOR
 from heliograph.inbound.tables import keywords
 
@@ -31,16 +31,16 @@ def save_keyword_for(
     """Adds a keyword of an account, or changes what it does; `body` is as POST /keywords takes it.
     Raises NotFound, AccountClosed, InvalidRequest.
     """
-    asked = read_keyword(body)
-    accounts.require_open(accounts.locked(tx, owner.account_id))
-    number_id = asked.number and number_of_keyword(
+    request = read_keyword_request(body)
+    accounts.require_open(accounts.lock(tx, owner.account_id))
+    number_id = request.number and number_of_keyword(
         tx,
         owner,
-        asked.number,
+        request.number,
         carrier_id=None if carrier is None else carrier_named(tx, carrier).id,
         or_shared=True,
     )
-    saved = save_keyword(tx, owner, asked, number_id, now_ms)
+    saved = save_keyword(tx, owner, request, number_id, now_ms)
     if saved.changed:
         _audit(tx, "keyword.save", saved.keyword, now_ms)
     return saved

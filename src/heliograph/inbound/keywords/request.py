@@ -31,7 +31,7 @@ class KeywordRequest(NamedTuple):
     warnings: list[str]
 
 
-def read_keyword(body: dict[str, Any]) -> KeywordRequest:
+def read_keyword_request(body: dict[str, Any]) -> KeywordRequest:
     """Raises InvalidRequest for all bad fields together."""
     form = Form(body, costly=(PAYER,))
     keyword = form.value("keyword", read=keeping(_keyword), required=True)

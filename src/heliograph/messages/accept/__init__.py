@@ -21,7 +21,7 @@ from heliograph.messages.accept.request import (
     AnsweredText,
     SendRequest,
     answer_to,
-    read_send,
+    read_send_request,
 )
 from heliograph.messages.accept.route_in_words import route_in_words
 from heliograph.messages.accept.tariff import Tariff
@@ -53,7 +53,7 @@ __all__ = [
     "approved_sender",
     "can_still_help",
     "load_tariff",
-    "read_send",
+    "read_send_request",
     "route_in_words",
     "send_answer",
     "which_way",

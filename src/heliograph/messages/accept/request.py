@@ -71,7 +71,7 @@ class SendRequest:
     outlives_opt_outs: bool = False  # no opt-out that comes while it waits withdraws it
 
 
-def read_send(
+def read_send_request(
     body: dict[str, Any], number: int, account_id: str, *, sandbox: bool, home: str | None = None
 ) -> SendRequest:
     """Reads the body of POST /sms/send (docs/api.md, "Sending"). `home` is the account's country,

@@ -45,7 +45,7 @@ def _explained(tx: Connection, request: SendRequest) -> SenderNotApproved:
         if of_customer
         else ("this account", "GET /sender-ids")
     )
-    found = senders.named(tx, request.account_id, request.sender.removeprefix("+"))
+    found = senders.with_name(tx, request.account_id, request.sender.removeprefix("+"))
     own = [sender for sender in found if sender.sandbox == request.sandbox] or [
         sender for sender in found if request.sandbox
     ]

@@ -33,7 +33,7 @@ PATH: Final = "POST /portal/campaigns/new/import"  # of keys: those of programs 
 FIELDS: Final = ("name", "sender", "message", "file", "phone_column", "country_code")
 
 
-class _SentBefore(Exception):
+class _AlreadySent(Exception):
     """This form was sent before. `campaign` is the text id of the draft that it has made."""
 
     def __init__(self, campaign: str) -> None:
@@ -41,7 +41,7 @@ class _SentBefore(Exception):
         self.campaign = campaign
 
 
-def ask(
+def show_form(
     tx: Connection,
     asking: PageRequest,
     visit: Visit,
@@ -77,17 +77,17 @@ def store(asking: PageRequest) -> Response:
         visit = visit_of(tx, asking)
         visit.require(tx, Right.CAMPAIGNS)
     try:
-        listed, columns = _stored(asking, visit)
-    except _SentBefore as sent:
+        listed, columns = _store(asking, visit)
+    except _AlreadySent as sent:
         return RedirectResponse(f"{visit.home}/campaigns/{sent.campaign}", SEE_OTHER, HEADERS)
     except Unavailable as lost:
         with asking.db.read() as tx:
             again = FieldError("file", f"may be stored or not. {lost} Choose it again")
-            return ask(tx, asking, visit, [again], lost.status)
+            return show_form(tx, asking, visit, [again], lost.status)
     except (InvalidRequest, quotas.StorageQuotaReached) as wrong:
         errors = wrong.fields or [FieldError("file", f"cannot be used. {wrong}")]
         with asking.db.read() as tx:
-            return ask(tx, asking, visit, errors)
+            return show_form(tx, asking, visit, errors)
     with asking.db.read() as tx:
         samples = previews.samples(tx, listed.campaign)
     return page(
@@ -101,7 +101,7 @@ def store(asking: PageRequest) -> Response:
     )
 
 
-def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tuple[str, ...]]:
+def _store(asking: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tuple[str, ...]]:
     """Returns what became of the file's lines, and its columns. Raises InvalidRequest and
     StorageQuotaReached.
     """
@@ -131,7 +131,7 @@ def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tu
             numbers,
             sandbox=sandbox,
             most=NUMBERS_MAX,
-            once=lambda tx, make: _made_once(tx, asking, visit, sandbox, make),
+            once=lambda tx, make: _make_once(tx, asking, visit, sandbox, make),
         )
     except (InvalidRequest, quotas.StorageQuotaReached):  # there is no draft any more
         with asking.db.write() as tx:
@@ -143,14 +143,14 @@ def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tu
     return listed, numbers.columns
 
 
-def _made_once(
+def _make_once(
     tx: Connection,
     asking: PageRequest,
     visit: Visit,
     sandbox: bool,
     make: Callable[[Connection], campaigns.Campaign],
 ) -> campaigns.Campaign:
-    """Returns the draft that `make` has made. Raises _SentBefore if this form has made one."""
+    """Returns the draft that `make` has made. Raises _AlreadySent if this form has made one."""
     made: list[campaigns.Campaign] = []
 
     def effect(tx: Connection) -> Answer:
@@ -160,5 +160,5 @@ def _made_once(
     answer = run_form_once(tx, asking, visit, PATH, sandbox=sandbox, effect=effect)
     if not made:
         assert answer.raw is not None
-        raise _SentBefore(decode_object(answer.raw)["id"])
+        raise _AlreadySent(decode_object(answer.raw)["id"])
     return made[0]

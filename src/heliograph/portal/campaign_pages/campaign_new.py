@@ -13,7 +13,7 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.campaigns import Campaign, previews
 from heliograph.portal.campaign_pages.campaigns import of_account
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.once import redirects_once
+from heliograph.portal.once import redirect_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page, redirect
 from heliograph.portal.visit import MODES, Visit
@@ -30,7 +30,7 @@ class TextPreview(NamedTuple):
     wrong: str | None = None
 
 
-def new(
+def show_form(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form. Its mode decides which senders it offers. With `from` in the query, it is
@@ -39,7 +39,7 @@ def new(
     visit.require(tx, Right.CAMPAIGNS)
     modes = visit.modes
     query = dict(asking.sent.query)
-    like = _like(of_account(tx, query["from"], visit)) if query.get("from") else {}
+    like = _fields_of(of_account(tx, query["from"], visit)) if query.get("from") else {}
     typed = {"audience": "all", "mode": query.get("mode", visit.mode), **like, **asking.sent.form}
     mode = typed["mode"] if typed["mode"] in modes else visit.mode
     return page(
@@ -48,34 +48,36 @@ def new(
         is_form_page=True,
         status=400 if errors else 200,
         visit=visit,
-        preview=None if errors or not asking.sent.form else _previewed(tx, asking, visit),
+        preview=None if errors or not asking.sent.form else _text_preview(tx, asking, visit),
         typed=typed,
-        errors={_of_form(error.field): error.message for error in errors},
-        others=[error for error in errors if _of_form(error.field) not in FIELDS],
+        errors={_form_field(error.field): error.message for error in errors},
+        others=[error for error in errors if _form_field(error.field) not in FIELDS],
         mode=mode,
         modes=modes,
         senders=campaigns.senders_for(tx, visit.account.id, sandbox=mode == "sandbox"),
     )
 
 
-def preview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_preview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Returns the part of the page that shows what the first recipients would get."""
-    return page("campaign_preview.html", asking, visit=visit, preview=_previewed(tx, asking, visit))
+    return page(
+        "campaign_preview.html", asking, visit=visit, preview=_text_preview(tx, asking, visit)
+    )
 
 
-def no_preview(
+def show_empty_preview(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError]
 ) -> Response:
     """Returns the part of the page that shows nothing, because a field cannot be read."""
     return page("campaign_preview.html", asking, visit=visit, preview=None)
 
 
-def _previewed(tx: Connection, asking: PageRequest, visit: Visit) -> TextPreview | None:
+def _text_preview(tx: Connection, asking: PageRequest, visit: Visit) -> TextPreview | None:
     """Returns what the first recipients would get of what is typed so far, or what is wrong with
     the text; None if there is no text, or nobody whom it is for.
     """
     try:
-        mode, body = _typed(asking, visit)
+        mode, body = _read_form(asking, visit)
         if not body["message"]:
             return None
         template, audience = campaigns.read_preview_request(body)
@@ -88,17 +90,17 @@ def _previewed(tx: Connection, asking: PageRequest, visit: Visit) -> TextPreview
     return TextPreview(previews.samples_of(tx, template, wanted))
 
 
-def write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def store_draft(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Stores a draft, as `campaign create` does, and shows it. Nothing is sent yet. With the button
     that previews, nothing is stored.
     """
     if asking.sent.form.get("do") == "preview":
-        return new(tx, asking, visit)
-    return redirects_once(_write_down)(tx, asking, visit)
+        return show_form(tx, asking, visit)
+    return redirect_once(_store_draft)(tx, asking, visit)
 
 
-def _write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
-    mode, body = _typed(asking, visit)
+def _store_draft(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    mode, body = _read_form(asking, visit)
     wanted = campaigns.read_campaign_request(body)
     campaign = campaigns.create(
         tx, visit.account.id, wanted, sandbox=mode == "sandbox", now_ms=asking.now_ms
@@ -107,7 +109,7 @@ def _write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return redirect(f"{visit.home}/campaigns/{campaigns.text_id(campaign)}")
 
 
-def _typed(asking: PageRequest, visit: Visit) -> tuple[str, dict[str, Any]]:
+def _read_form(asking: PageRequest, visit: Visit) -> tuple[str, dict[str, Any]]:
     """Returns the mode of the form, and its fields as `campaign create` has them. Raises
     InvalidRequest for what is no choice of the form.
     """
@@ -121,7 +123,7 @@ def _typed(asking: PageRequest, visit: Visit) -> tuple[str, dict[str, Any]]:
     }
 
 
-def _like(campaign: Campaign) -> dict[str, str]:
+def _fields_of(campaign: Campaign) -> dict[str, str]:
     """Returns how the form is filled in for a campaign like this one."""
     return {
         "mode": "sandbox" if campaign.sandbox else "live",
@@ -145,6 +147,6 @@ def _tags(text: str) -> list[str] | None:
     return [line.strip() for line in text.splitlines() if line.strip()] or None
 
 
-def _of_form(field: str) -> str:
+def _form_field(field: str) -> str:
     """Returns the field of the form that an error belongs to, such as `tags` for `tags[0]`."""
     return field.partition("[")[0]

@@ -10,10 +10,10 @@ from heliograph.base.errors import Conflict, ServiceError
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.campaigns import previews
-from heliograph.messages.accept import read_send
+from heliograph.messages.accept import read_send_request
 from heliograph.portal import send
-from heliograph.portal.campaign_pages.campaigns import of_account, show
-from heliograph.portal.once import CHANGED, changed_since, send_once
+from heliograph.portal.campaign_pages.campaigns import of_account, render_campaign
+from heliograph.portal.once import CHANGED, conflict_in_words, send_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.portal.visit import Visit, visit_of
@@ -31,13 +31,13 @@ def send_test(asking: PageRequest) -> Response:
         visit = visit_of(tx, asking)
         visit.require(tx, Right.SEND)
     try:
-        message_id = _sent(asking, visit)
+        message_id = _send(asking, visit)
     except ServiceError as refusal:
-        return show(asking, visit, refusal)
+        return render_campaign(asking, visit, refusal)
     return redirect(f"{visit.home}/messages/{message_id}", DoneNotice.ON_ITS_WAY)
 
 
-def _sent(asking: PageRequest, visit: Visit) -> str:
+def _send(asking: PageRequest, visit: Visit) -> str:
     """Raises what POST /sms/send refuses, and NotFound, NoRecipients and InvalidRequest."""
     typed = asking.sent.form.get("to", "").strip()
     phone = parse_phone(typed, None, visit.account.country_code)
@@ -54,10 +54,10 @@ def _sent(asking: PageRequest, visit: Visit) -> str:
         "reference": campaigns.text_id(campaign),
     }
     number = ids.new_number(asking.now_ms)
-    request = read_send(body, number, visit.account.id, sandbox=campaign.sandbox)
+    request = read_send_request(body, number, visit.account.id, sandbox=campaign.sandbox)
     request.passes_opt_outs = True  # as the command `campaign test`
     send_once(asking, request, f"{PATH}/{campaigns.text_id(campaign)}/test")
     try:
-        return str(send.accepted(asking, request)["message_id"])
+        return str(send.accept(asking, request)["message_id"])
     except Conflict as error:
-        raise changed_since(error, CHANGED) from error
+        raise conflict_in_words(error, CHANGED) from error

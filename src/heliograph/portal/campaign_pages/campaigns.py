@@ -27,7 +27,7 @@ from heliograph.portal.campaign_pages.campaign_reasons import REASONS
 from heliograph.portal.languages.formats import start_time
 from heliograph.portal.list_page import list_page
 from heliograph.portal.message_pages.failure_advice import ADVICE
-from heliograph.portal.once import redirects_once
+from heliograph.portal.once import redirect_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit, visit_of
@@ -58,7 +58,7 @@ class Progress(NamedTuple):
     of: int
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the campaigns of both modes, newest first."""
     query = Query(asking.sent.query)
     wanted = read_page(query)
@@ -81,14 +81,14 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def one(asking: PageRequest, visit: Visit) -> Response:
+def show_campaign(asking: PageRequest, visit: Visit) -> Response:
     """Shows one campaign. What it would cost is found out in transactions of its own."""
-    return show(asking, visit)
+    return render_campaign(asking, visit)
 
 
-def ask_launch(asking: PageRequest, visit: Visit) -> Response:
+def show_launch(asking: PageRequest, visit: Visit) -> Response:
     """Shows what a launch would send and take, and the button for it."""
-    return _shown_launch(asking, visit)
+    return _render_launch(asking, visit)
 
 
 def launch(asking: PageRequest) -> Response:
@@ -98,7 +98,7 @@ def launch(asking: PageRequest) -> Response:
         visit.require(tx, Right.CAMPAIGNS)
         campaign = of_account(tx, asking.path["campaign"], visit)
     try:
-        quote = _quoted(asking, campaign)
+        quote = _quote(asking, campaign)
         with asking.db.write() as tx:
             _require(tx, asking)
             is_started = campaigns.start_soon(
@@ -115,7 +115,7 @@ def launch(asking: PageRequest) -> Response:
         with asking.db.read() as tx:
             campaign = of_account(tx, asking.path["campaign"], visit)
         if not _is_done(campaign, "launch"):
-            return _shown_launch(asking, visit, refusal)
+            return _render_launch(asking, visit, refusal)
         is_started = False
     return _redirect_to(visit, campaign, None if is_started else DoneNotice.DONE_ALREADY)
 
@@ -125,9 +125,9 @@ def change(asking: PageRequest) -> Response:
     try:
         with asking.db.write() as tx:
             visit = _require(tx, asking)
-            return redirects_once(_change)(tx, asking, visit)
+            return redirect_once(_change)(tx, asking, visit)
     except (Conflict, InvalidRequest) as refusal:
-        return show(asking, visit, refusal)
+        return render_campaign(asking, visit, refusal)
 
 
 def _change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -183,7 +183,9 @@ def _require(tx: Connection, asking: PageRequest) -> Visit:
     return visit
 
 
-def show(asking: PageRequest, visit: Visit, refusal: ServiceError | None = None) -> Response:
+def render_campaign(
+    asking: PageRequest, visit: Visit, refusal: ServiceError | None = None
+) -> Response:
     """Shows one campaign, with what was refused. It opens transactions, so none may be open."""
     with asking.db.read() as tx:
         campaign = of_account(tx, asking.path["campaign"], visit)
@@ -202,7 +204,7 @@ def show(asking: PageRequest, visit: Visit, refusal: ServiceError | None = None)
     quote, unpriced = None, None
     if is_open:
         try:
-            quote = _quoted(asking, campaign)
+            quote = _quote(asking, campaign)
         except Conflict as error:
             unpriced = str(error)
     errors = {error.field: error.message for error in refusal.fields} if refusal else {}
@@ -222,7 +224,7 @@ def show(asking: PageRequest, visit: Visit, refusal: ServiceError | None = None)
         is_open=is_open,
         is_starting=is_starting,
         is_over=campaign.status in OVER,
-        scheduled=_starts(campaign),
+        scheduled=_start_time(campaign),
         why=REASONS.get(campaign.status_reason or ""),
         refusal=refusal if not (is_open and {"at", "to"} & set(errors)) else None,
         typed=form,
@@ -236,7 +238,7 @@ def show(asking: PageRequest, visit: Visit, refusal: ServiceError | None = None)
     )
 
 
-def _shown_launch(
+def _render_launch(
     asking: PageRequest, visit: Visit, refusal: ServiceError | None = None
 ) -> Response:
     with asking.db.read() as tx:
@@ -244,7 +246,7 @@ def _shown_launch(
         campaign = of_account(tx, asking.path["campaign"], visit)
     quote = None
     try:
-        quote = _quoted(asking, campaign)
+        quote = _quote(asking, campaign)
     except Conflict as error:
         refusal = refusal or error
     return page(
@@ -260,7 +262,7 @@ def _shown_launch(
     )
 
 
-def _quoted(asking: PageRequest, campaign: Campaign) -> Quote:
+def _quote(asking: PageRequest, campaign: Campaign) -> Quote:
     """Returns what a campaign would cost now. It opens transactions, so none may be open. Raises
     WrongState, and TooLarge.
     """
@@ -298,7 +300,7 @@ def _is_starting(campaign: Campaign, now_ms: int) -> bool:
     return campaign.status == states.SCHEDULED and (campaign.scheduled_at_ms or 0) <= now_ms
 
 
-def _starts(campaign: Campaign) -> str:
+def _start_time(campaign: Campaign) -> str:
     """Returns when a campaign is to start, as the account's clocks show it, or nothing."""
     return "" if campaign.scheduled_at_ms is None else start_time(campaign.scheduled_at_ms)
 

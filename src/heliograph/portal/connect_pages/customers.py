@@ -16,7 +16,7 @@ from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
 from heliograph.connect import NEEDLE_MAX, Customer
 from heliograph.portal.filled_form import body_of, choice_of, with_numbers
-from heliograph.portal.list_page import ListPage, asked_page, list_page
+from heliograph.portal.list_page import ListPage, list_page, page_or_errors
 from heliograph.portal.once import run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
@@ -32,12 +32,12 @@ WAYS: Final = (TO_CUSTOMER, BACK)
 MOVE_FIELDS: Final = ("credits", "way", "reference")
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the customers that the query selects, newest first."""
     require_partner(visit)
     typed = dict(asking.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
-    found, errors = asked_page(lambda: _selected(tx, asking, visit))
+    found, errors = page_or_errors(lambda: _select(tx, asking, visit))
     return page(
         "customers.html",
         asking,
@@ -53,7 +53,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Customer]:
+def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Customer]:
     """Raises InvalidRequest."""
     query = Query(asking.sent.query)
     wanted = read_page(query)
@@ -64,7 +64,7 @@ def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Cus
     return list_page(asking, wanted, found, lambda customer: customer.account_id)
 
 
-def one(
+def show_customer(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows one customer, what it holds, and the form that moves credits."""
@@ -99,7 +99,7 @@ def move(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         if credits < 1:
             raise refused("credits", f"must be 1 or more, not {credits}")
         body["credits"] = credits if way == TO_CUSTOMER else -credits
-    asked, _ = connect.read_move(body)
+    asked, _ = connect.read_credits_request(body)
 
     def effect(tx: Connection) -> Answer:
         try:

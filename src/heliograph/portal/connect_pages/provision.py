@@ -35,7 +35,7 @@ FIELDS: Final = (
 PATH: Final = "POST /portal/connect"  # of keys: those of programs have other paths
 
 
-def new(
+def show_form(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form."""

@@ -15,7 +15,7 @@ from heliograph.base import clock
 from heliograph.base.forms import Query
 from heliograph.contacts import Contact
 from heliograph.contacts.export_file import PAGE, ExportColumns
-from heliograph.portal.contact_pages.contacts import ContactsWanted, read_wanted
+from heliograph.portal.contact_pages.contacts import ContactsQuery, read_contacts_query
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download
 from heliograph.portal.visit import Visit, visit_of
@@ -26,13 +26,13 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     InvalidRequest.
     """
     query = Query(asking.sent.query)
-    wanted = read_wanted(query, visit)
+    wanted = read_contacts_query(query, visit)
     query.finish()
     mode = "sandbox" if wanted.owner.sandbox else "live"
     return Download(f"contacts-{mode}.csv", _file(asking, wanted))
 
 
-def _file(asking: PageRequest, wanted: ContactsWanted) -> Iterator[str]:
+def _file(asking: PageRequest, wanted: ContactsQuery) -> Iterator[str]:
     columns = ExportColumns()
     for page in _pages(asking, wanted):
         columns.add(page)
@@ -42,7 +42,7 @@ def _file(asking: PageRequest, wanted: ContactsWanted) -> Iterator[str]:
         yield "".join(columns.lines(page))
 
 
-def _pages(asking: PageRequest, wanted: ContactsWanted) -> Iterator[Sequence[Contact]]:
+def _pages(asking: PageRequest, wanted: ContactsQuery) -> Iterator[Sequence[Contact]]:
     """Yields pages of contacts, each only as long as the visitor may still see them. Raises
     NotSignedIn and NotFound.
     """

@@ -23,14 +23,14 @@ _TEXTS: Final = ("phone", "country_code", "name", "email")
 _PART: Final = re.compile(r"(tags|custom)(?:\[(\d+)\]|\.(.*))", re.DOTALL)
 
 
-class Wrong(NamedTuple):
+class FormErrors(NamedTuple):
     """Says what is wrong with a form: the messages by field, and those about no field of it."""
 
     errors: Mapping[str, str]
     others: Sequence[FieldError]
 
 
-def filled_with(contact: Contact) -> dict[str, str]:
+def fields_of(contact: Contact) -> dict[str, str]:
     """Returns the fields of a form that changes nothing of the contact."""
     return {
         "phone": contact.phone,
@@ -67,7 +67,7 @@ def custom_fields(form: Mapping[str, str]) -> list[tuple[str, str]]:
     ]
 
 
-def wrong_in(errors: Sequence[FieldError]) -> Wrong:
+def form_errors_of(errors: Sequence[FieldError]) -> FormErrors:
     """Returns what is wrong, each at the field of the form that it is about."""
     told: dict[str, list[str]] = {}
     others: list[FieldError] = []
@@ -80,7 +80,7 @@ def wrong_in(errors: Sequence[FieldError]) -> Wrong:
             told.setdefault(error.field, []).append(error.message)
         else:
             others.append(error)
-    return Wrong({field: "; ".join(messages) for field, messages in told.items()}, others)
+    return FormErrors({field: "; ".join(messages) for field, messages in told.items()}, others)
 
 
 def _custom(form: Mapping[str, str]) -> dict[str, str]:

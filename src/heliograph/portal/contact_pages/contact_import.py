@@ -18,7 +18,7 @@ from heliograph.contacts import ContactOwner, stored_import
 from heliograph.contacts.csv_file import Sheet
 from heliograph.contacts.stored_import import FileToImport
 from heliograph.portal.contact_pages.contacts import read_owner
-from heliograph.portal.once import redirects_once
+from heliograph.portal.once import redirect_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
@@ -33,7 +33,7 @@ NAMED: Final = ("phone", "name", "email", "tags")
 FIELDS: Final = ("file", "mode", "country_code", *(f"{field}_column" for field in NAMED))
 
 
-def ask(
+def show_form(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form that takes a file."""
@@ -65,7 +65,7 @@ def store(asking: PageRequest) -> Response:
     except InvalidRequest as wrong:
         errors = wrong.fields or [FieldError("file", f"cannot be imported. {wrong}")]
         with asking.db.read() as tx:
-            return ask(tx, asking, visit, errors)
+            return show_form(tx, asking, visit, errors)
 
     def begin(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         by = visit.session.user.email
@@ -74,10 +74,10 @@ def store(asking: PageRequest) -> Response:
         return redirect(f"{visit.home}/contacts/imports/{import_id}")
 
     # again, if a button of another import was in its way
-    return asking.db.transact(lambda tx: redirects_once(begin)(tx, asking, visit))
+    return asking.db.transact(lambda tx: redirect_once(begin)(tx, asking, visit))
 
 
-def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_import(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows how far an import is, or what became of its rows."""
     found = stored_import.import_by_id(tx, visit.account.id, asking.path["file"])
     return page(
@@ -99,7 +99,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         case "stop":
             is_changed = stored_import.stop(tx, found)
         case "go_on":
-            is_changed = _goes_on(tx, asking, visit, found)
+            is_changed = _resume(tx, asking, visit, found)
         case unknown:
             raise InvalidRequest(f"{shown(unknown or '')} is no button of this page.")
     if is_changed:
@@ -108,7 +108,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return redirect(path, None if is_changed else DoneNotice.DONE_ALREADY)
 
 
-def _goes_on(
+def _resume(
     tx: Connection, asking: PageRequest, visit: Visit, stopped: stored_import.StoredImport
 ) -> bool:
     """Lets an import go on. Returns False if it does so already: another tab was faster. Raises

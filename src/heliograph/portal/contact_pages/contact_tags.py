@@ -11,8 +11,8 @@ from heliograph.base.errors import FieldError, InvalidRequest, ServiceError
 from heliograph.base.forms import Query
 from heliograph.base.short_texts import refused
 from heliograph.contacts import tag_many
-from heliograph.contacts.tag_many import Chosen, TagChange, TagCount
-from heliograph.portal.contact_pages.contacts import PICKED_MAX, read_wanted
+from heliograph.contacts.tag_many import ChosenContacts, TagChange, TagCount
+from heliograph.portal.contact_pages.contacts import PICKED_MAX, read_contacts_query
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
@@ -26,24 +26,26 @@ CHOOSING: Final = ("mode", "q", "all", "picked")  # the fields that say which co
 FIELDS: Final = (*CHOOSING, "tag", "way")
 
 
-class TagsWanted(NamedTuple):
+class TagForm(NamedTuple):
     """Says whose tags are changed, and what the form's fields are to say so again. `change` is
     None until a tag is typed.
     """
 
-    chosen: Chosen
+    chosen: ChosenContacts
     change: TagChange | None
     again: list[tuple[str, str]]
 
 
-def ask(asking: PageRequest, visit: Visit) -> Response:
+def show_form(asking: PageRequest, visit: Visit) -> Response:
     """Shows which contacts were chosen, takes a tag, and says how many it would change."""
     fields = asking.sent.query
     with asking.db.read() as tx:
         visit.require(tx, Right.CONTACTS)
     picked = [value for name, value in fields if name == PICK]
     others = [(name, value) for name, value in fields if name != PICK]
-    return _shown(asking, visit, [*others, *([("picked", BETWEEN.join(picked))] if picked else [])])
+    return _render(
+        asking, visit, [*others, *([("picked", BETWEEN.join(picked))] if picked else [])]
+    )
 
 
 def change(asking: PageRequest) -> Response:
@@ -53,12 +55,12 @@ def change(asking: PageRequest) -> Response:
         visit.require(tx, Right.CONTACTS)
     fields = [(name, value) for name, value in asking.sent.form.items() if name in FIELDS]
     try:
-        wanted = _read(fields, visit)
+        wanted = _read_form(fields, visit)
         if wanted.change is None:
             raise refused("tag", "is required")
         matching = tag_many.count(asking.db, wanted.chosen, wanted.change)
     except InvalidRequest as wrong:
-        return _shown(asking, visit, fields, wrong)
+        return _render(asking, visit, fields, wrong)
     with asking.db.write() as tx:  # before the first of the transactions that change contacts
         way = "added to" if wanted.change.is_added else "removed from"
         told = f"{wanted.change.tag} {way} {matching.changing} contacts"
@@ -81,11 +83,11 @@ def change(asking: PageRequest) -> Response:
     )
 
 
-def _read(fields: Sequence[tuple[str, str]], visit: Visit) -> TagsWanted:
+def _read_form(fields: Sequence[tuple[str, str]], visit: Visit) -> TagForm:
     """Raises InvalidRequest for all that is wrong with them."""
     given = dict(fields)
     query = Query([(name, given.get(name, "")) for name in ("mode", "q")])
-    wanted = read_wanted(query, visit)
+    wanted = read_contacts_query(query, visit)
     query.finish()
     picked = [each for each in given.get("picked", "").split(BETWEEN) if each]
     if len(picked) > PICKED_MAX:
@@ -93,19 +95,19 @@ def _read(fields: Sequence[tuple[str, str]], visit: Visit) -> TagsWanted:
     is_all = bool(given.get("all"))
     if not (is_all or picked):
         raise refused("picked", "must be one at least: select contacts in the list")
-    chosen = Chosen(wanted.owner, wanted.needle, () if is_all else picked)
+    chosen = ChosenContacts(wanted.owner, wanted.needle, () if is_all else picked)
     tag = given.get("tag", "").strip()
     again = [(name, given[name]) for name in CHOOSING if given.get(name)]
     if not tag:
-        return TagsWanted(chosen, None, again)
+        return TagForm(chosen, None, again)
     way = choice_of("way", given.get("way", "add"), WAYS)
     try:
-        return TagsWanted(chosen, tag_many.read_tag_change(tag, is_added=way == "add"), again)
+        return TagForm(chosen, tag_many.read_tag_change(tag, is_added=way == "add"), again)
     except ValueError as error:
         raise refused("tag", str(error)) from error
 
 
-def _shown(
+def _render(
     asking: PageRequest,
     visit: Visit,
     fields: Sequence[tuple[str, str]],
@@ -114,7 +116,7 @@ def _shown(
     """Opens transactions, so none may be open."""
     wanted, counted = None, None
     try:
-        wanted = _read(fields, visit)
+        wanted = _read_form(fields, visit)
         if wanted.change is not None and wrong is None:
             counted = tag_many.count(asking.db, wanted.chosen, wanted.change)
     except InvalidRequest as error:

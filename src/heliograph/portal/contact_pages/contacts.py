@@ -35,7 +35,7 @@ FIELDS = ("q", "mode")
 PICKED_MAX = 50  # contacts that are selected one by one: a query has a field for each
 
 
-class ContactsWanted(NamedTuple):
+class ContactsQuery(NamedTuple):
     """Says which contacts a page is about: all of this owner, or those that a search finds."""
 
     owner: ContactOwner
@@ -53,11 +53,11 @@ class OwnContact(NamedTuple):
         return "sandbox" if self.owner.sandbox else "live"
 
 
-def read_wanted(query: Query, visit: Visit) -> ContactsWanted:
+def read_contacts_query(query: Query, visit: Visit) -> ContactsQuery:
     """Reads `mode` and `q` as GET /contacts does. What is wrong is added to the query's errors."""
     mode = query.choice("mode", MODES) or visit.mode
     needle = query.text("q", most=NEEDLE_MAX)
-    return ContactsWanted(ContactOwner(visit.account.id, mode == "sandbox"), needle)
+    return ContactsQuery(ContactOwner(visit.account.id, mode == "sandbox"), needle)
 
 
 def read_owner(asking: PageRequest, visit: Visit) -> ContactOwner:
@@ -71,13 +71,13 @@ def changer_of(visit: Visit) -> Changer:
     return Changer(ChangerKind.USER, visit.session.user.email)
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the contacts that the query selects, newest first."""
     typed = dict(asking.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
     found, errors = ListPage[Contact]([], None), list[FieldError]()
     try:
-        found = _selected(tx, asking, visit)
+        found = _select(tx, asking, visit)
     except InvalidRequest as wrong:
         errors = list(wrong.fields)
     return page(
@@ -96,13 +96,13 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def new(
+def show_form(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form that adds a contact."""
     visit.require(tx, Right.CONTACTS)
     query = dict(asking.sent.query)
-    wrong = contact_form.wrong_in(errors)
+    wrong = contact_form.form_errors_of(errors)
     typed = {"mode": query.get("mode") or visit.mode, **asking.sent.form}
     return page(
         "contact_new.html",
@@ -121,7 +121,7 @@ def new(
 def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Adds a contact, or changes the one with this phone, as POST /contacts does, and shows it."""
     owner = read_owner(asking, visit)
-    asked = contacts.read_change(
+    asked = contacts.read_contact_request(
         contact_form.body_of_new(asking.sent.form),
         phone_required=True,
         home=visit.account.country_code,
@@ -137,14 +137,14 @@ def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return _redirect_to(visit, stored.contact)
 
 
-def one(
+def show_contact(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows a contact, and a form that changes it to those who may."""
     found = _of_account(tx, asking, visit)
-    wrong = contact_form.wrong_in(errors)
+    wrong = contact_form.form_errors_of(errors)
     is_typed = bool(errors) or asking.sent.form.get("do") == "change"
-    typed = asking.sent.form if is_typed else contact_form.filled_with(found.contact)
+    typed = asking.sent.form if is_typed else contact_form.fields_of(found.contact)
     return page(
         "contact.html",
         asking,
@@ -169,7 +169,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     match form.get("do"):
         case "change":
             body = contact_form.body_of_change(form)
-            asked = contacts.read_change(
+            asked = contacts.read_contact_request(
                 body, phone_required=False, home=visit.account.country_code
             )
             patch = asked.change
@@ -208,10 +208,10 @@ def remove(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return redirect(f"{visit.home}/contacts?mode={found.mode}", DoneNotice.REMOVED)
 
 
-def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Contact]:
+def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Contact]:
     """Raises InvalidRequest."""
     query = Query(asking.sent.query)
-    wanted, page_wanted = read_wanted(query, visit), read_page(query)
+    wanted, page_wanted = read_contacts_query(query, visit), read_page(query)
     query.finish()
     found = contacts.newest(
         tx, wanted.owner, wanted.needle, limit=page_wanted.limit + 1, before=page_wanted.before

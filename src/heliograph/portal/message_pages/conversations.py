@@ -30,7 +30,7 @@ from heliograph.portal.list_page import older_query
 from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, DoneNotice, Download, page, redirect
-from heliograph.portal.send import Counted
+from heliograph.portal.send import TextCount
 from heliograph.portal.visit import MODES, Visit
 from heliograph.text import parse_phone
 
@@ -59,7 +59,7 @@ class ShownConversation(NamedTuple):
     last: ShownLine
 
 
-class _ConversationsWanted(NamedTuple):
+class _ConversationsQuery(NamedTuple):
     sandbox: bool
     page: PageWanted
     phone: str | None
@@ -69,7 +69,7 @@ class _ConversationsWanted(NamedTuple):
         return "sandbox" if self.sandbox else "live"
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the phones that have written, by when they wrote last; a phone that is looked for leads
     to its conversation.
     """
@@ -79,7 +79,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     found = conversations.ConversationsPage([], None)
     numbers: Sequence[OwnNumber] = ()
     try:
-        asked = _asked(asking, visit)
+        asked = _read_query(asking, visit)
     except InvalidRequest as wrong:
         errors = list(wrong.fields)
     else:
@@ -96,7 +96,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         asking,
         status=400 if errors else 200,
         visit=visit,
-        conversations=_shown(tx, visit, found.conversations, typed["mode"]),
+        conversations=_shown_conversations(tx, visit, found.conversations, typed["mode"]),
         older=older_query(asking, found.next_before),
         numbers=[each.digits for each in numbers[:NUMBERS_MAX]],
         typed=typed,
@@ -123,7 +123,7 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return Download(f"texts-{mode}.csv", pieces(asking, texts_file.first_line(), read_lines))
 
 
-def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_conversation(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows what the account and a phone have written to each other, and the box that answers to
     those who may send. The path names the phone, or a text that came from it.
     """
@@ -132,11 +132,11 @@ def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 def answer(asking: PageRequest) -> Response:
     """Sends an answer to the phone, as the form Send a text does, and shows the conversation."""
-    visit = send.sending_visit(asking)
+    visit = send.visit_of_sender(asking)
     is_sandbox = asking.sent.form.get("mode", visit.mode) == "sandbox"
     with asking.db.read() as tx:
         phone = _phone(tx, asking, visit)
-        answers = _answered(tx, visit, phone, sandbox=is_sandbox)
+        answers = _text_to_answer(tx, visit, phone, sandbox=is_sandbox)
     form = {**asking.sent.form, "recipients": phone}
     tried = send.attempt(
         asking._replace(sent=asking.sent._replace(form=form)),
@@ -151,11 +151,13 @@ def answer(asking: PageRequest) -> Response:
     return redirect(path, DoneNotice.ON_ITS_WAY)
 
 
-def _answered(tx: Connection, visit: Visit, phone: str, *, sandbox: bool) -> AnsweredText | None:
+def _text_to_answer(
+    tx: Connection, visit: Visit, phone: str, *, sandbox: bool
+) -> AnsweredText | None:
     """Returns the text that an answer to the phone answers: its newest one, or what asks for help
     if the phone has opted out, because only an answer to that reaches it.
     """
-    helped = _helped(tx, visit, phone, sandbox=sandbox)
+    helped = _text_asking_for_help(tx, visit, phone, sandbox=sandbox)
     if helped is not None:
         return helped
     newest = conversations.newest_of(tx, visit.account.id, phone, sandbox=sandbox)
@@ -165,7 +167,9 @@ def _answered(tx: Connection, visit: Visit, phone: str, *, sandbox: bool) -> Ans
     return answered_text.answered_text(tx, visit.account.id, text_id, sandbox=sandbox)
 
 
-def _helped(tx: Connection, visit: Visit, phone: str, *, sandbox: bool) -> AnsweredText | None:
+def _text_asking_for_help(
+    tx: Connection, visit: Visit, phone: str, *, sandbox: bool
+) -> AnsweredText | None:
     """Returns the text of a phone that has opted out, of all texts or of those of a sender, which
     an answer may still help.
     """
@@ -201,7 +205,7 @@ def opt_out(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return redirect(f"{visit.home}/conversations/{phone}?mode={mode}", DoneNotice.SAVED)
 
 
-def not_opted_out(
+def show_opt_out_errors(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError]
 ) -> Response:
     """Shows the conversation again, with what is wrong with the form that opts out."""
@@ -213,10 +217,10 @@ def _conversation(
     asking: PageRequest,
     visit: Visit,
     error: ServiceError | None = None,
-    counted: Counted | None = None,
+    counted: TextCount | None = None,
 ) -> Response:
     phone = _phone(tx, asking, visit)
-    asked = _asked(asking, visit)
+    asked = _read_query(asking, visit)
     found = conversations.conversation_page(
         tx, visit.account.id, phone, asked.page, sandbox=asked.sandbox
     )
@@ -245,7 +249,7 @@ def _conversation(
         can_be_answered=can_be_answered,
         opted_out=opted_out,
         may_be_helped=bool(opted_out)
-        and _helped(tx, visit, phone, sandbox=asked.sandbox) is not None,
+        and _text_asking_for_help(tx, visit, phone, sandbox=asked.sandbox) is not None,
         written_to=newest.recipient if newest is not None else None,
         names=_senders(tx, visit, newest, sandbox=asked.sandbox),
         typed=asking.sent.form,
@@ -255,7 +259,7 @@ def _conversation(
     )
 
 
-def _asked(asking: PageRequest, visit: Visit) -> _ConversationsWanted:
+def _read_query(asking: PageRequest, visit: Visit) -> _ConversationsQuery:
     """Reads which page of which mode is asked for, and which phone is looked for. Raises
     InvalidRequest.
     """
@@ -264,7 +268,7 @@ def _asked(asking: PageRequest, visit: Visit) -> _ConversationsWanted:
     mode = query.choice("mode", MODES) or asking.sent.form.get("mode") or visit.mode
     wanted = read_page(query)
     sought = (query.text("phone") or "").strip() or None
-    phone = None if sought is None else _sought(sought, visit.account.country_code)
+    phone = None if sought is None else _read_phone(sought, visit.account.country_code)
     if sought is not None and phone is None:
         query.errors.append(
             FieldError(
@@ -274,10 +278,10 @@ def _asked(asking: PageRequest, visit: Visit) -> _ConversationsWanted:
             )
         )
     query.finish()
-    return _ConversationsWanted(mode == "sandbox", wanted, phone)
+    return _ConversationsQuery(mode == "sandbox", wanted, phone)
 
 
-def _sought(typed: str, home: str) -> str | None:
+def _read_phone(typed: str, home: str) -> str | None:
     """Returns the phone that is looked for: any that can be sent to, or the digits of a short
     code.
     """
@@ -324,7 +328,7 @@ def _contact(tx: Connection, owner: ContactOwner, number: int | None) -> Contact
     return None if number is None else contacts.by_phone(tx, owner, str(number))
 
 
-def _shown(
+def _shown_conversations(
     tx: Connection, visit: Visit, found: Sequence[conversations.Conversation], mode: str
 ) -> list[ShownConversation]:
     phones = [each.phone for each in found if conversations.number_of(each.phone) is not None]

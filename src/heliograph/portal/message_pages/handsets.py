@@ -17,13 +17,13 @@ from heliograph.base.paging import PageWanted
 from heliograph.carriers import SIMULATOR, SIMULATOR_ID, HandsetText, routing, text_of_phone
 from heliograph.inbound import conversations, receive
 from heliograph.messages import read
-from heliograph.messages.accept import Replier, read_send
+from heliograph.messages.accept import Replier, read_send_request
 from heliograph.otp.code import SANDBOX_CODE
 from heliograph.portal import send
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.languages import marked
 from heliograph.portal.message_pages.messages import row
-from heliograph.portal.once import once_of
+from heliograph.portal.once import once_value_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
@@ -60,7 +60,7 @@ class SandboxPhone(NamedTuple):
     texts: int
 
 
-class WrittenTo(NamedTuple):
+class Destination(NamedTuple):
     """Names what a phone can write to: a sender of the sandbox, or a number of the simulator."""
 
     name: str
@@ -72,49 +72,49 @@ class WrittenTo(NamedTuple):
         return f"{'sandbox' if self.sandbox else 'live'} {self.name}"
 
 
-def handsets(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the phones that texts went to lately."""
     return page("handsets.html", asking, is_live=True, visit=visit, handsets=_handsets(tx, visit))
 
 
-def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_handset(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the texts to and from one phone, the newest last. Raises NotFound for what is no
     number.
     """
-    return _one(tx, asking, visit)
+    return _render(tx, asking, visit)
 
 
 def write(asking: PageRequest) -> Response:
     """Has the phone write to the account. The text is stored as those that carriers bring are. A
     form that is sent twice writes once.
     """
-    visit = send.sending_visit(asking)
+    visit = send.visit_of_sender(asking)
     phone = _phone(asking)
     try:
         with asking.db.read() as tx:
-            text = _written(tx, asking, visit, phone)
-        asking.awaited(_take(asking, text))
+            text = _read_text(tx, asking, visit, phone)
+        asking.awaited(_store_text(asking, text))
     except ServiceError as refusal:
         with asking.db.read() as tx:
-            return _one(tx, asking, visit, refusal)
+            return _render(tx, asking, visit, refusal)
     return RedirectResponse(f"{visit.home}/handsets/{phone}", SEE_OTHER, HEADERS)
 
 
-async def _take(asking: PageRequest, text: HandsetText) -> None:
+async def _store_text(asking: PageRequest, text: HandsetText) -> None:
     """Stores a text that the phone wrote, and answers it if it is a keyword."""
     replier = Replier.beside(asking.service.acceptor)
     taken = await receive.receive_texts(asking.db, SIMULATOR_ID, SIMULATOR, [text], replier)
     replier.wake(set(taken.replied))
 
 
-def _written(tx: Connection, asking: PageRequest, visit: Visit, phone: str) -> HandsetText:
+def _read_text(tx: Connection, asking: PageRequest, visit: Visit, phone: str) -> HandsetText:
     """Returns the text of the form. It may be as long as one that we send, and is refused in the
     same words. Raises InvalidRequest.
     """
-    choices = {each.value: each for each in _can_write_to(tx, visit, [])}
+    choices = {each.value: each for each in _destinations(tx, visit, [])}
     chosen = choices[choice_of("to", asking.sent.form.get("to", ""), list(choices))]
     # what is read is a text of ours, the other way round
-    asked = read_send(
+    asked = read_send_request(
         {"sender": chosen.name, "recipients": [phone], "message": send.typed_text(asking)},
         ids.new_number(asking.now_ms),
         visit.account.id,
@@ -125,12 +125,12 @@ def _written(tx: Connection, asking: PageRequest, visit: Visit, phone: str) -> H
         chosen.name,
         asked.text,
         asked.encoding,
-        once_of(asking),
+        once_value_of(asking),
         visit.account.id if chosen.sandbox else None,
     )
 
 
-def _one(
+def _render(
     tx: Connection, asking: PageRequest, visit: Visit, error: ServiceError | None = None
 ) -> Response:
     phone = _phone(asking)
@@ -145,14 +145,16 @@ def _one(
         phone=phone,
         texts=texts,
         next_texts=_next_texts(phone),
-        can_write_to=_can_write_to(tx, visit, texts),
+        can_write_to=_destinations(tx, visit, texts),
         typed=asking.sent.form,
         errors=errors,
         why=why,
     )
 
 
-def _can_write_to(tx: Connection, visit: Visit, texts: Sequence[dict[str, Any]]) -> list[WrittenTo]:
+def _destinations(
+    tx: Connection, visit: Visit, texts: Sequence[dict[str, Any]]
+) -> list[Destination]:
     """Returns what the phone can write to: first what its newest text came from."""
     names = send.sender_names(tx, visit, sandbox=True)
     numbers = inbound.numbers_page(
@@ -160,18 +162,22 @@ def _can_write_to(tx: Connection, visit: Visit, texts: Sequence[dict[str, Any]])
     )
     found = dict.fromkeys(
         [
-            *(WrittenTo(each.digits, False) for each in numbers if each.carrier_id == SIMULATOR_ID),
-            *(WrittenTo(name, True) for name in names),
+            *(
+                Destination(each.digits, False)
+                for each in numbers
+                if each.carrier_id == SIMULATOR_ID
+            ),
+            *(Destination(name, True) for name in names),
         ]
     )
-    newest = [WrittenTo(each["sender"], each["sandbox"]) for each in texts[::-1]]
+    newest = [Destination(each["sender"], each["sandbox"]) for each in texts[::-1]]
     first = next((each for each in newest if each in found), None)
     return sorted(found, key=lambda each: each != first)
 
 
 def _handsets(tx: Connection, visit: Visit) -> list[SandboxPhone]:
     wanted = PageWanted(NEWEST_MAX, None)
-    found = [*_as_a_phone_shows(_simulated(tx, visit, wanted, read.Filters()))]
+    found = [*_as_a_phone_shows(_simulated_texts(tx, visit, wanted, read.Filters()))]
     for sandbox in (True, False):
         written = inbound.inbound_page(tx, visit.account.id, wanted, sandbox=sandbox)
         found += _of_the_simulator(written)
@@ -185,7 +191,7 @@ def _handsets(tx: Connection, visit: Visit) -> list[SandboxPhone]:
 
 def _texts(tx: Connection, visit: Visit, phone: str) -> list[dict[str, Any]]:
     wanted, filters = PageWanted(TEXTS_MAX, None), read.Filters(recipient=int(phone))
-    found = [*_as_a_phone_shows(_simulated(tx, visit, wanted, filters))]
+    found = [*_as_a_phone_shows(_simulated_texts(tx, visit, wanted, filters))]
     for sandbox in (True, False):
         written = conversations.texts_of(tx, visit.account.id, phone, wanted, sandbox=sandbox)
         found += _of_the_simulator(written)
@@ -212,7 +218,7 @@ def _at_ms(text: dict[str, Any]) -> int:
     return int(text["created_at_ms"])
 
 
-def _simulated(
+def _simulated_texts(
     tx: Connection, visit: Visit, wanted: PageWanted, filters: read.Filters
 ) -> list[read.Message]:
     """Returns the newest texts that the simulator took, the newest first. Those of live mode are

@@ -26,7 +26,7 @@ from heliograph.portal.list_page import older_query
 from heliograph.portal.message_pages.failure_advice import ADVICE
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download, page
-from heliograph.portal.span_fields import as_asked, as_typed
+from heliograph.portal.span_fields import as_api_query, as_form_fields
 from heliograph.portal.visit import MODES, Visit
 from heliograph.requests import raw_request_id
 from heliograph.text import split_segments
@@ -48,7 +48,7 @@ LABELS: Final = {
 }
 
 
-def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the messages that the query selects, newest first. A query that the API would refuse
     is refused with the same words, each at its field.
     """
@@ -56,11 +56,11 @@ def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     typed["mode"] = typed.get("mode") or visit.mode
     found = read.Page([], None)
     errors: list[FieldError] = []
-    sought = _sought(tx, visit, typed.get("find", "").strip(), typed["mode"])
+    sought = _path_of_id(tx, visit, typed.get("find", "").strip(), typed["mode"])
     if sought is not None:
         return RedirectResponse(f"{visit.home}{sought}", SEE_OTHER, HEADERS)
     try:
-        found = _selected(tx, asking, visit)
+        found = _select(tx, asking, visit)
     except InvalidRequest as refused:
         errors = list(refused.fields)
     except NotFound as refused:
@@ -76,7 +76,7 @@ def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         path=f"{visit.home}/messages?{_live_query(asking, typed['mode'])}",
         messages=[row(message) for message in found.messages],
         older=older_query(asking, found.next_before),
-        typed=as_typed(typed, visit),
+        typed=as_form_fields(typed, visit),
         mode=typed["mode"],
         is_filtered=any(typed.get(name) for name in LABELS if name != "mode"),
         errors={error.field: error.message for error in errors},
@@ -89,7 +89,7 @@ def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_message(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows one message of either mode, what became of it, and what to do if it failed."""
     message = _message(tx, visit.account.id, asking.path["message"])
     record = read.as_record(message)
@@ -113,7 +113,7 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Returns the messages that the query selects as a file, newest first. Raises InvalidRequest,
     and NotFound for a campaign.
     """
-    wanted = _wanted(tx, asking, visit)
+    wanted = _read_query(tx, asking, visit)
 
     def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
         found = read.report(
@@ -170,7 +170,7 @@ def _parts(text: str | None, encoding: str) -> Sequence[str | None]:
         return []
 
 
-def _sought(tx: Connection, visit: Visit, text: str, mode: str) -> str | None:
+def _path_of_id(tx: Connection, visit: Visit, text: str, mode: str) -> str | None:
     """Returns where an id leads, below the account. Anything else is an error of the list."""
     prefix, _, rest = text.partition("_")
     if not rest or not text.isascii() or not rest.isalnum():
@@ -178,17 +178,17 @@ def _sought(tx: Connection, visit: Visit, text: str, mode: str) -> str | None:
     if prefix == read.MESSAGE_PREFIX:
         return f"/messages/{text}"
     if prefix == read.SEND_PREFIX:
-        return _listed(mode, "send_id", text)
+        return _list_path(mode, "send_id", text)
     if prefix == OTP_PREFIX:  # it has the id of its send
-        return _listed(mode, "send_id", f"{read.SEND_PREFIX}_{rest}")
+        return _list_path(mode, "send_id", f"{read.SEND_PREFIX}_{rest}")
     if prefix == read.CAMPAIGN_PREFIX:
-        return _listed(mode, "campaignId", text)
+        return _list_path(mode, "campaignId", text)
     if raw_request_id(text) is not None:
         return f"/requests?{urlencode({'mode': mode, 'id': text})}"
     return _event(tx, visit.account.id, text)
 
 
-def _listed(mode: str, field: str, value: str) -> str:
+def _list_path(mode: str, field: str, value: str) -> str:
     return f"/messages?{urlencode({'mode': mode, field: value})}"
 
 
@@ -201,7 +201,7 @@ def _event(tx: Connection, account_id: str, event_id: str) -> str | None:
     return f"/webhooks/{endpoints.text_id(told[0].endpoint_id)}/events/{event_id}"
 
 
-class _Wanted(NamedTuple):
+class _MessagesQuery(NamedTuple):
     """Says which messages are asked for, and which page of them."""
 
     sandbox: bool
@@ -209,9 +209,9 @@ class _Wanted(NamedTuple):
     filters: read.Filters
 
 
-def _wanted(tx: Connection, asking: PageRequest, visit: Visit) -> _Wanted:
+def _read_query(tx: Connection, asking: PageRequest, visit: Visit) -> _MessagesQuery:
     """Raises InvalidRequest, and NotFound for a campaign."""
-    query, account = Query(as_asked(asking.sent.query, visit)), visit.account
+    query, account = Query(as_api_query(asking.sent.query, visit)), visit.account
     find = query.text("find")
     if find is not None:
         query.errors.append(
@@ -230,12 +230,12 @@ def _wanted(tx: Connection, asking: PageRequest, visit: Visit) -> _Wanted:
     if campaign_id is not None:
         group_id = report_filters.campaign_of(tx, account.id, campaign_id, sandbox=sandbox)
         filters = filters._replace(group_id=group_id)
-    return _Wanted(sandbox, wanted, filters)
+    return _MessagesQuery(sandbox, wanted, filters)
 
 
-def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> read.Page:
+def _select(tx: Connection, asking: PageRequest, visit: Visit) -> read.Page:
     """Raises InvalidRequest, and NotFound for a campaign."""
-    wanted = _wanted(tx, asking, visit)
+    wanted = _read_query(tx, asking, visit)
     return read.report(tx, visit.account.id, wanted.page, wanted.filters, sandbox=wanted.sandbox)
 
 

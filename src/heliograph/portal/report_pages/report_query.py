@@ -14,7 +14,7 @@ USUAL: Final = "30"
 OLDEST: Final = date(2020, 1, 1)  # no account has messages that are older
 
 
-class ReportWanted(NamedTuple):
+class ReportQuery(NamedTuple):
     """Says which report is shown: that of the days from `first` to `last`, both included, as the
     clocks of `zone` show them.
     """
@@ -34,14 +34,14 @@ class ReportWanted(NamedTuple):
         return self.first - timedelta(days=self.days)
 
 
-def read_wanted(query: Query, visit: Visit, now_ms: int) -> ReportWanted:
+def read_report_query(query: Query, visit: Visit, now_ms: int) -> ReportQuery:
     """Reads the parameters of a report. What is wrong is added to the errors of `query`."""
     mode = query.choice("mode", visit.modes) or visit.mode
     days = int(query.choice("days", RANGES) or USUAL)
     zone = ZoneInfo(visit.account.time_zone)
     today = day_of(now_ms, zone)
     first, last = _day(query, "from", today), _day(query, "to", today)
-    wanted = ReportWanted(mode, today - timedelta(days=days - 1), today, zone)
+    wanted = ReportQuery(mode, today - timedelta(days=days - 1), today, zone)
     if first is None and last is None:
         return wanted
     own = wanted._replace(first=first or last or today, last=last or today)

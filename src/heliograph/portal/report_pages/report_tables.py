@@ -20,7 +20,7 @@ from heliograph.messages.reports.rollup_reports import (
     within_s,
 )
 from heliograph.messages.tables import ERROR_CODES
-from heliograph.portal.report_pages.report_query import ReportWanted
+from heliograph.portal.report_pages.report_query import ReportQuery
 from heliograph.portal.visit import Visit
 
 # Lines of one table, those with the most messages: what a thread of the pages makes in 50 ms. All
@@ -70,7 +70,7 @@ class AccountReport(NamedTuple):
         return rollup_reports.delays_of(self.days)
 
 
-def read_report(tx: Connection, visit: Visit, wanted: ReportWanted) -> AccountReport:
+def read_report(tx: Connection, visit: Visit, wanted: ReportQuery) -> AccountReport:
     """Reads the figures of the days that are wanted, and of as many before them."""
     of = ReportOf(visit.account.id, sandbox=wanted.mode == "sandbox")
     spans = rollup_reports.spans_of_days(wanted.first, wanted.last, wanted.zone)
@@ -147,7 +147,7 @@ def _with_others(lines: list[ReportLine], others: Sequence[Compared]) -> list[Re
 
 
 def file_of(
-    table: str, tx: Connection, visit: Visit, wanted: ReportWanted, now_ms: int
+    table: str, tx: Connection, visit: Visit, wanted: ReportQuery, now_ms: int
 ) -> Iterator[str]:
     """Yields the lines of a table as a CSV file has them. That of the last hours is the same
     whatever days are wanted.
@@ -192,7 +192,7 @@ def _cell(value: object) -> str:
     return csv_cells.neutral(value) if isinstance(value, str) else str(value)
 
 
-def _day_cells(part: ReportPart, wanted: ReportWanted) -> Mapping[str, object]:
+def _day_cells(part: ReportPart, wanted: ReportQuery) -> Mapping[str, object]:
     return {
         "day": str(rollup_reports.day_of(part.start_ms, wanted.zone)),
         **_cells(part.figures),

@@ -15,7 +15,12 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.plots import DAY, plot_of
 from heliograph.portal.rendering import Download, page
 from heliograph.portal.report_pages import report_tables
-from heliograph.portal.report_pages.report_query import RANGES, USUAL, ReportWanted, read_wanted
+from heliograph.portal.report_pages.report_query import (
+    RANGES,
+    USUAL,
+    ReportQuery,
+    read_report_query,
+)
 from heliograph.portal.visit import Visit
 
 SHOWN_MAX: Final = 20  # lines of a table on the page; its file has more
@@ -23,12 +28,12 @@ DAYS: Final = "days"
 FIELDS: Final = ("mode", "days", "from", "to")
 
 
-def shown(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_report(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the report that the query asks for. If something is wrong with the query, the page says
     so at the field, and shows no figures.
     """
     query = Query(asking.sent.query)
-    wanted = read_wanted(query, visit, asking.now_ms)
+    wanted = read_report_query(query, visit, asking.now_ms)
     typed = dict(asking.sent.query)
     errors: list[FieldError] = []
     try:
@@ -52,10 +57,10 @@ def shown(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def file(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def download_table(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Returns one table of a report as a CSV file. Raises InvalidRequest."""
     query = Query(asking.sent.query)
-    wanted = read_wanted(query, visit, asking.now_ms)
+    wanted = read_report_query(query, visit, asking.now_ms)
     table = query.choice("table", report_tables.TABLES) or DAYS
     query.finish()
     text = "".join(report_tables.file_of(table, tx, visit, wanted, asking.now_ms))
@@ -66,7 +71,7 @@ def _once(text: str) -> Iterator[str]:
     yield text
 
 
-def _figures(tx: Connection, visit: Visit, wanted: ReportWanted) -> dict[str, Any]:
+def _figures(tx: Connection, visit: Visit, wanted: ReportQuery) -> dict[str, Any]:
     report = report_tables.read_report(tx, visit, wanted)
     if report_tables.is_empty(report):
         return {}

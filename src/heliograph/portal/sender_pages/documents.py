@@ -8,9 +8,9 @@ from starlette.responses import Response
 
 from heliograph import senders
 from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.portal.once import redirects_once
+from heliograph.portal.once import redirect_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import DoneNotice, kept_file, page, redirect
+from heliograph.portal.rendering import DoneNotice, page, redirect, uploaded_file
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.senders import documents, states
 from heliograph.users import Right
@@ -18,7 +18,7 @@ from heliograph.users import Right
 FORM_OCTETS_MAX: Final = documents.OCTETS_MAX + 16 * 1_024  # with what stands around it
 
 
-def listed(
+def show_list(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the documents of a sender ID. Raises NotFound."""
@@ -45,7 +45,7 @@ def listed(
 def may_attach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the page to those who may attach a document. Raises Forbidden for others."""
     visit.require(tx, Right.SENDERS)
-    return listed(tx, asking, visit)
+    return show_list(tx, asking, visit)
 
 
 def attach(asking: PageRequest) -> Response:
@@ -54,7 +54,7 @@ def attach(asking: PageRequest) -> Response:
     def effect(tx: Connection) -> Response:
         visit = visit_of(tx, asking)
         visit.require(tx, Right.SENDERS)
-        return redirects_once(_attach)(tx, asking, visit)
+        return redirect_once(_attach)(tx, asking, visit)
 
     try:
         return asking.db.transact(effect)
@@ -62,7 +62,7 @@ def attach(asking: PageRequest) -> Response:
         if not wrong.fields:
             raise
         with asking.db.read() as tx:
-            return listed(tx, asking, visit_of(tx, asking), wrong.fields)
+            return show_list(tx, asking, visit_of(tx, asking), wrong.fields)
 
 
 def _attach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -87,11 +87,13 @@ def detach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return redirect(_list_of(asking, visit), DoneNotice.REMOVED)
 
 
-def file(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def download(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Sends a document back. Raises NotFound."""
     sender = senders.own_sender(tx, visit.account.id, asking.path["sender"])
     document = documents.find(tx, sender, asking.path["document"])
-    return kept_file(documents.content_of(tx, document), document.file_name, document.media_type)
+    return uploaded_file(
+        documents.content_of(tx, document), document.file_name, document.media_type
+    )
 
 
 def _list_of(asking: PageRequest, visit: Visit) -> str:

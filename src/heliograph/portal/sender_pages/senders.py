@@ -16,7 +16,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit
 from heliograph.senders import Sender, documents, states
-from heliograph.senders.api import read_registration
+from heliograph.senders.api import read_sender_request
 from heliograph.users import Right
 
 # one page; an account has a few, and the API pages through more
@@ -24,7 +24,7 @@ SHOWN_MAX: Final = 200
 FIELDS: Final = ("sender", "country_code", "purpose", "mode", "file")
 
 
-def listed(
+def show_list(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the account's sender IDs of both modes, newest first, and the form to those who may use
@@ -65,7 +65,7 @@ class ShownSender(NamedTuple):
 def may_register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the page to those who may register a sender ID. Raises Forbidden for others."""
     visit.require(tx, Right.SENDERS)
-    return listed(tx, asking, visit)
+    return show_list(tx, asking, visit)
 
 
 def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -75,10 +75,10 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     body = body_of(asking)
     mode = choice_of("mode", body.pop("mode", visit.mode), MODES)
     is_default = body.pop("is_default", None) is not None
-    asked = read_registration(body)
+    asked = read_sender_request(body)
     sandbox = mode == "sandbox"
-    accounts.locked(tx, visit.account.id)  # nobody registers it between the two
-    before = senders.registered(tx, visit.account.id, asked.sender, sandbox=sandbox)
+    accounts.lock(tx, visit.account.id)  # nobody registers it between the two
+    before = senders.find_registered(tx, visit.account.id, asked.sender, sandbox=sandbox)
     sender = senders.register(
         tx,
         visit.account.id,
@@ -107,7 +107,7 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 def make_default(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Makes a sender ID the one that texts come from when they name none, and shows the list."""
-    accounts.locked(tx, visit.account.id)  # nobody makes it the default between the two
+    accounts.lock(tx, visit.account.id)  # nobody makes it the default between the two
     before = senders.find(tx, asking.path["sender"])
     sender = senders.make_default(tx, visit.account.id, asking.path["sender"])
     for action in senders.changes(before, sender):

@@ -15,7 +15,7 @@ from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
 from heliograph.portal.export import pieces
 from heliograph.portal.languages import marked
-from heliograph.portal.list_page import ListPage, asked_page, list_page, one_more
+from heliograph.portal.list_page import ListPage, list_page, page_or_errors, with_one_more_row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download, page
 from heliograph.portal.visit import Visit
@@ -102,9 +102,9 @@ ACTIONS: Final = {
 }
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the entries that the query selects, newest first."""
-    found, errors = asked_page(lambda: _selected(tx, asking, visit))
+    found, errors = page_or_errors(lambda: _select(tx, asking, visit))
     return page(
         "audit_log.html",
         asking,
@@ -137,7 +137,7 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return Download("audit-log.csv", pieces(asking, _line(COLUMNS), read_lines))
 
 
-def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[audit_log.StoredEntry]:
+def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[audit_log.StoredEntry]:
     """Raises InvalidRequest."""
     query = Query(asking.sent.query)
     by = query.choice("by", tuple(BY))
@@ -146,7 +146,7 @@ def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[aud
     found = audit_log.page(
         tx,
         visit.account.id,
-        one_more(wanted),
+        with_one_more_row(wanted),
         kind=None if by is None else BY[by],
     )
     return list_page(asking, wanted, found, lambda stored: stored.id)

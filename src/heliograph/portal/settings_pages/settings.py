@@ -26,7 +26,7 @@ TOLD_MAX: Final = 110  # characters of a value in the audit log, which holds two
 FIELDS: Final = ("name", "country_code", "time_zone", "countries", "daily_credits")
 
 
-def shown(
+def show_settings(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the settings to all members, and a form to owners."""
@@ -49,7 +49,7 @@ def shown(
 def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Stores the settings, and shows them."""
     visit.require_fresh(asking.now_ms)
-    before = accounts.locked(tx, visit.account.id)
+    before = accounts.lock(tx, visit.account.id)
     asked = accounts.read_owner_settings(_body(asking), before)
     accounts.rename(tx, before.id, asked.name)
     after = accounts.change(

@@ -9,11 +9,11 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.portal.filled_form import choice_of
-from heliograph.portal.once import random_of_user, redirects_once_by, run_user_form_once
+from heliograph.portal.once import random_of_user, redirect_user_once, run_user_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page, redirect
 from heliograph.portal.sign_in import user_page
-from heliograph.portal.visit import OwnVisit
+from heliograph.portal.visit import UserVisit
 from heliograph.requests import Answer
 from heliograph.users import operators, sign_ins, two_step
 
@@ -24,8 +24,8 @@ RECOVERY_PURPOSE: Final = "recovery codes"
 _GROUP: Final = 4  # characters of the secret, for whoever types it
 
 
-def shown(
-    tx: Connection, asking: PageRequest, visit: OwnVisit, errors: Sequence[FieldError] = ()
+def show_authenticator(
+    tx: Connection, asking: PageRequest, visit: UserVisit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the secret that an app has to know, and asks for a code. It is a QR code, a link for
     whoever has the app on the same phone, which cannot scan its own screen, and text.
@@ -46,12 +46,12 @@ def shown(
         visit=visit.shown,
         secret=[secret[start : start + _GROUP] for start in starts],
         address=address,
-        code=_drawn(address),
+        code=_qr_code(address),
         errors={error.field: error.message for error in errors},
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
+def change(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
     """Makes a secret, lets it count, makes new recovery codes, or turns the second step off. What
     changes how the user proves who he or she is ends the user's other sessions, as a new password
     does: whoever is in one of them has proven less.
@@ -60,11 +60,11 @@ def change(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
     wanted = choice_of("do", asking.sent.form.get("do", ""), CHOICES)
     if wanted in MAKES_CODES:
         return _with_codes(tx, asking, visit, is_confirmed=wanted == "confirm")
-    return redirects_once_by(_begin if wanted == "begin" else _turn_off)(tx, asking, visit)
+    return redirect_user_once(_begin if wanted == "begin" else _turn_off)(tx, asking, visit)
 
 
 def _with_codes(
-    tx: Connection, asking: PageRequest, visit: OwnVisit, *, is_confirmed: bool
+    tx: Connection, asking: PageRequest, visit: UserVisit, *, is_confirmed: bool
 ) -> Response:
     """Makes recovery codes, and shows them, also to who sends this form twice: they are made of its
     random value, and stored nowhere.
@@ -79,7 +79,7 @@ def _with_codes(
             operators.note_second_step(tx, visit.session)
         else:
             two_step.new_recovery_codes(tx, user.id, random)
-        sign_ins.end_others(tx, visit.session)
+        sign_ins.end_other_sessions(tx, visit.session)
         return Answer({})
 
     run_user_form_once(tx, asking, user.id, effect)
@@ -89,19 +89,19 @@ def _with_codes(
     return page("recovery_codes.html", asking, visit=visit.shown, codes=codes)
 
 
-def _begin(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
+def _begin(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
     keys = asking.service.secret_keys
     two_step.begin(tx, keys, visit.session.user.id, now_ms=asking.now_ms)
     return redirect(PATH)
 
 
-def _turn_off(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
+def _turn_off(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
     two_step.turn_off(tx, visit.session.user.id)
-    sign_ins.end_others(tx, visit.session)
+    sign_ins.end_other_sessions(tx, visit.session)
     return redirect(user_page.PATH)
 
 
-def _drawn(address: str) -> Markup:
+def _qr_code(address: str) -> Markup:
     """Returns a QR code as SVG, dark on light in both themes, for not all cameras read others."""
     import segno  # few pages need it
 

@@ -26,7 +26,7 @@ SYSTEMS: Final = (
 )
 
 
-def browser_named(user_agent: str) -> str:
+def browser_name(user_agent: str) -> str:
     """Returns a name such as `Firefox on Windows` for a User-Agent, or the User-Agent itself if it
     is of no known browser. What sends none is called unknown.
     """

@@ -12,7 +12,7 @@ from heliograph.users import password_tries, sign_ins, two_step
 from heliograph.users.password_tries import Guesser, TooManyCodes
 
 
-def ask(asking: PageRequest) -> Response:
+def show_form(asking: PageRequest) -> Response:
     """Shows the form for the code, to whom a code is asked from."""
     back = path_of_page(dict(asking.sent.query).get("back", ""))
     try:
@@ -20,10 +20,10 @@ def ask(asking: PageRequest) -> Response:
             sign_ins.user_waiting_for_code(tx, asking.waiting, now_ms=asking.now_ms)
     except sign_ins.NotSignedIn:
         return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
-    return form(asking, 200, back)
+    return render_form(asking, 200, back)
 
 
-def judge(asking: PageRequest) -> Response:
+def sign_in(asking: PageRequest) -> Response:
     """Signs in whose code is right, and leads to where the sign-in began."""
     sent = asking.sent.form
     back = path_of_page(sent.get("back", ""))
@@ -33,14 +33,14 @@ def judge(asking: PageRequest) -> Response:
     except sign_ins.NotSignedIn:  # it took longer than ten minutes
         return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
     except (sign_ins.WrongCode, TooManyCodes) as refused:
-        response = form(asking, refused.status, back, str(refused))
+        response = render_form(asking, refused.status, back, str(refused))
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
         return response
     return finish_sign_in(session, back, browser)
 
 
-def form(
+def render_form(
     asking: PageRequest, status: int, back: str, why: str = "", passkey_why: str = ""
 ) -> Response:
     """Shows the form. `why` says what was wrong with a code, `passkey_why` with a passkey."""
@@ -75,6 +75,6 @@ def _finish(asking: PageRequest, code: str) -> tuple[str, str]:
             seen_by=asking.seen_by,
             now_ms=now_ms,
         )
-        sign_ins.end(tx, asking.session)
+        sign_ins.end_session(tx, asking.session)
         password_tries.forget_codes(tx, guesser, now_ms=now_ms)
         return session, password_tries.know_browser(tx, user.id, asking.browser, now_ms=now_ms)

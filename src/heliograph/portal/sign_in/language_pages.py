@@ -15,7 +15,7 @@ from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import LANGUAGE_COOKIE, PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, SEE_OTHER
 from heliograph.portal.sign_in import user_page
-from heliograph.portal.visit import OwnVisit
+from heliograph.portal.visit import UserVisit
 
 PATH: Final = "/portal/language"
 KEPT_S: Final = 400 * 86_400  # no browser keeps a cookie for longer (RFC 6265bis, 5.5)
@@ -28,18 +28,18 @@ def choose(asking: PageRequest) -> Response:
     wanted = languages.known_language(asking.path["language"])
     if wanted is None:
         raise NotFound("There is no such page.")
-    return _kept(wanted, path_of_page(dict(asking.sent.query).get("back", "")))
+    return _keep_language(wanted, path_of_page(dict(asking.sent.query).get("back", "")))
 
 
-def choose_for_user(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
+def choose_for_user(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
     """Keeps a language for the user, in whichever browser, and for mail."""
     given = asking.sent.form.get("language", "")
     wanted = choice_of("language", given, tuple(languages.LANGUAGES))
     users.choose_language(tx, visit.session.user.id, wanted)
-    return _kept(wanted, user_page.PATH)
+    return _keep_language(wanted, user_page.PATH)
 
 
-def _kept(language: str, back: str) -> Response:
+def _keep_language(language: str, back: str) -> Response:
     response = RedirectResponse(back, SEE_OTHER, HEADERS)
     set_cookie(response, LANGUAGE_COOKIE, language, kept_s=KEPT_S)
     return response

@@ -55,7 +55,7 @@ If you do not know why, do nothing.
 """)
 
 
-class TakenMail(NamedTuple):
+class MailToSend(NamedTuple):
     """Holds a mail that is to be sent, and the name of the account that invites, if one does."""
 
     due: DueMail
@@ -73,28 +73,28 @@ class Mailer:
 
     async def once(self) -> int:
         """Sends what is due now, one after the other, and returns how much of it was sent."""
-        done = await self._sign_ups()
-        while await asyncio.to_thread(self._judged):
+        done = await self._send_sign_ups()
+        while await asyncio.to_thread(self._judge_request):
             pass
-        while (mail := await asyncio.to_thread(self._taken)) is not None:
+        while (mail := await asyncio.to_thread(self._take_mail)) is not None:
             with survive_faults("mail_not_sent", level="warning", mail=mail.due.id):
                 await self._deliver(self._message(mail))
-                await asyncio.to_thread(self._sent, mail.due)
+                await asyncio.to_thread(self._record_sent, mail.due)
                 done += 1
         return done
 
-    async def _sign_ups(self) -> int:
+    async def _send_sign_ups(self) -> int:
         """Sends to those who have signed up."""
         done = 0
-        while (due := await asyncio.to_thread(self._taken_sign_up)) is not None:
+        while (due := await asyncio.to_thread(self._take_sign_up)) is not None:
             with survive_faults("mail_not_sent", level="warning", mail=due.id):
                 if due.link is not None:
-                    await self._deliver(self._to_signed_up(due, due.link))
+                    await self._deliver(self._sign_up_message(due, due.link))
                     done += 1
-                await asyncio.to_thread(self._mailed, due)
+                await asyncio.to_thread(self._record_sign_up, due)
         return done
 
-    def _taken_sign_up(self) -> DueSignUp | None:
+    def _take_sign_up(self) -> DueSignUp | None:
         now_ms = clock.now_ms()
         with self._db.read() as tx:
             if not sign_ups.any_due(tx, now_ms=now_ms):
@@ -102,18 +102,18 @@ class Mailer:
         with self._db.write() as tx:
             return sign_ups.take_due(tx, now_ms=now_ms)
 
-    def _mailed(self, due: DueSignUp) -> None:
+    def _record_sign_up(self, due: DueSignUp) -> None:
         with self._db.write() as tx:
-            sign_ups.mailed(tx, due)
+            sign_ups.record_sent(tx, due)
 
-    def _to_signed_up(self, due: DueSignUp, link: str) -> EmailMessage:
+    def _sign_up_message(self, due: DueSignUp, link: str) -> EmailMessage:
         languages.use_language(languages.known_language(due.language) or languages.USUAL)
         text, path = (HAS_USER_TEXT, SIGN_IN) if due.is_user else (SIGN_UP_TEXT, SIGN_UP)
-        return self._made(
+        return self._compose(
             due.email, _("Your account on Heliograph"), _(text, link=self._base_url + path + link)
         )
 
-    def _judged(self) -> bool:
+    def _judge_request(self) -> bool:
         """Looks whether an address that a link was asked for is a user's. Returns whether there was
         one to look at.
         """
@@ -123,7 +123,7 @@ class Mailer:
         with self._db.write() as tx:
             return mails.judge_link_request(tx, now_ms=clock.now_ms())
 
-    def _taken(self) -> TakenMail | None:
+    def _take_mail(self) -> MailToSend | None:
         now_ms = clock.now_ms()
         with self._db.read() as tx:
             if not mails.any_mail_due(tx, now_ms=now_ms):
@@ -133,23 +133,25 @@ class Mailer:
             if due is None:
                 return None
             inviting = due.account_id and accounts.by_id(tx, due.account_id).name
-            return TakenMail(due, inviting)
+            return MailToSend(due, inviting)
 
-    def _sent(self, mail: DueMail) -> None:
+    def _record_sent(self, mail: DueMail) -> None:
         with self._db.write() as tx:
-            mails.sent(tx, mail)
+            mails.record_sent(tx, mail)
 
-    def _message(self, mail: TakenMail) -> EmailMessage:
+    def _message(self, mail: MailToSend) -> EmailMessage:
         languages.use_language(languages.known_language(mail.due.language) or languages.USUAL)
         if mail.inviting is None:
             link = self._base_url + SIGN_IN + mail.due.link
-            return self._made(mail.due.email, _("Your link to Heliograph"), _(LINK_TEXT, link=link))
+            return self._compose(
+                mail.due.email, _("Your link to Heliograph"), _(LINK_TEXT, link=link)
+            )
         link = self._base_url + INVITATION + mail.due.link
         subject = _("You are invited to %(name)s", name=mail.inviting)
         text = _(INVITATION_TEXT, name=mail.inviting, link=link)
-        return self._made(mail.due.email, subject, text)
+        return self._compose(mail.due.email, subject, text)
 
-    def _made(self, to: str, subject: str, text: str) -> EmailMessage:
+    def _compose(self, to: str, subject: str, text: str) -> EmailMessage:
         message = EmailMessage()
         message["From"] = f"Heliograph <{self._sender}>"
         message["To"] = Address(addr_spec=to)

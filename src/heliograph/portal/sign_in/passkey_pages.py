@@ -13,7 +13,7 @@ from heliograph.portal.page_request import PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, DoneNotice, redirect
 from heliograph.portal.sign_in import code_page, sign_in_pages, user_page
 from heliograph.portal.sign_in.finish_sign_in import finish_sign_in
-from heliograph.portal.visit import OwnVisit
+from heliograph.portal.visit import UserVisit
 from heliograph.users import operators, passkeys, password_tries, sign_ins
 from heliograph.users.passkeys import Asker, PasskeyRefused
 
@@ -51,16 +51,18 @@ def sign_in(asking: PageRequest) -> Response:
                 seen_by=asking.seen_by,
                 now_ms=asking.now_ms,
             )
-            sign_ins.end(tx, asking.session)
+            sign_ins.end_session(tx, asking.session)
             browser = password_tries.know_browser(tx, user_id, asking.browser, now_ms=asking.now_ms)
     except PasskeyRefused as refused:
         if is_second:
-            return code_page.form(asking, refused.status, back, passkey_why=str(refused))
-        return sign_in_pages.form(asking, refused.status, back=back, passkey_why=str(refused))
+            return code_page.render_form(asking, refused.status, back, passkey_why=str(refused))
+        return sign_in_pages.render_form(
+            asking, refused.status, back=back, passkey_why=str(refused)
+        )
     return finish_sign_in(session, back, browser)
 
 
-def registration_options(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
+def registration_options(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
     """Answers what a browser has to know to make a passkey, for the script of the user's page."""
     visit.require_proof(tx, asking.now_ms)
     options = passkeys.registration_options(
@@ -69,7 +71,7 @@ def registration_options(tx: Connection, asking: PageRequest, visit: OwnVisit) -
     return JSONResponse(options, headers=HEADERS)
 
 
-def change(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
+def change(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
     """Makes a passkey of the user's, gives one another name, or removes one. One that is made or
     removed ends the user's other sessions, as a new password does.
     """
@@ -91,7 +93,7 @@ def change(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
     else:
         passkeys.remove(tx, user.id, passkey_id)
     if wanted != "rename":
-        sign_ins.end_others(tx, visit.session)
+        sign_ins.end_other_sessions(tx, visit.session)
     return redirect(PATH_SHOWN, DoneNotice.REMOVED if wanted == "remove" else DoneNotice.SAVED)
 
 

@@ -11,7 +11,12 @@ from heliograph import accounts
 from heliograph.base.errors import NotFound, Unauthorized
 from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie, set_cookie
-from heliograph.portal.filled_form import is_kept_for, keep, sealed, sealed_after_end
+from heliograph.portal.filled_form import (
+    has_kept_form,
+    keep_form,
+    seal_form,
+    seal_form_of_ended_session,
+)
 from heliograph.portal.once import NOBODY, run_user_form_once
 from heliograph.portal.page_request import (
     BACK_COOKIE,
@@ -35,40 +40,40 @@ class WrongPassword(Unauthorized):
     reason = "wrong_password"
 
 
-def signed_out(asking: PageRequest) -> Response:
+def show_signed_out(asking: PageRequest) -> Response:
     """Says how to come in. Who comes in is led to the page that was asked for, and finds there what
     he or she had typed when the session ended.
     """
-    kept = sealed_after_end(asking)
-    is_kept = bool(kept) or is_kept_for(asking)
-    response = form(asking, 401, back=asking.page, is_kept=is_kept)
+    kept = seal_form_of_ended_session(asking)
+    is_kept = bool(kept) or has_kept_form(asking)
+    response = render_form(asking, 401, back=asking.page, is_kept=is_kept)
     if kept:
-        keep(response, kept)
+        keep_form(response, kept)
     return response
 
 
-def confirm(asking: PageRequest, missing: NotFresh) -> Response:
+def ask_to_sign_in_again(asking: PageRequest, missing: NotFresh) -> Response:
     """Asks who is signed in to do so once more, and leads back to the page. It says what is missing
     in this session. What was typed is there again then.
     """
     with asking.db.read() as tx:
         user = sign_ins.session_of(tx, asking.session, now_ms=asking.now_ms).user
-    kept = sealed(asking, user.id)
-    is_kept = bool(kept) or is_kept_for(asking)
-    response = form(
+    kept = seal_form(asking, user.id)
+    is_kept = bool(kept) or has_kept_form(asking)
+    response = render_form(
         asking, 403, back=asking.page, email=user.email, missing=missing, is_kept=is_kept
     )
     if kept:
-        keep(response, kept)
+        keep_form(response, kept)
     return response
 
 
-def ask_password(asking: PageRequest) -> Response:
+def show_form(asking: PageRequest) -> Response:
     """Shows the form that signs in, and leads to the page that the query names."""
-    return form(asking, 200, back=path_of_page(dict(asking.sent.query).get("back", "")))
+    return render_form(asking, 200, back=path_of_page(dict(asking.sent.query).get("back", "")))
 
 
-def with_password(asking: PageRequest) -> Response:
+def sign_in_with_password(asking: PageRequest) -> Response:
     """Signs in somebody whose password is right. The answer to a wrong password and the one to an
     unknown address are the same, and take the same time.
     """
@@ -78,7 +83,9 @@ def with_password(asking: PageRequest) -> Response:
     try:
         begun, browser = _begin(asking, guesser, sent.get("password", ""))
     except (WrongPassword, TooManyTries) as refused:
-        response = form(asking, refused.status, back=back, why=str(refused), email=guesser.email)
+        response = render_form(
+            asking, refused.status, back=back, why=str(refused), email=guesser.email
+        )
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
         return response
@@ -107,7 +114,7 @@ def mail_link(asking: PageRequest) -> Response:
     return response
 
 
-def invited(asking: PageRequest) -> Response:
+def show_invitation(asking: PageRequest) -> Response:
     """Shows who invites, and a button that accepts."""
     try:
         with asking.db.read() as tx:
@@ -129,16 +136,16 @@ def accept_invitation(asking: PageRequest) -> Response:
             invitation, secret = members.accept(
                 tx,
                 asking.path["link"],
-                by=_signed_in(tx, asking),
+                by=_signed_in_user(tx, asking),
                 seen_by=asking.seen_by,
                 now_ms=asking.now_ms,
             )
             if secret is not None:
-                sign_ins.end(tx, asking.session)
+                sign_ins.end_session(tx, asking.session)
             home = home_of(accounts.by_id(tx, invitation.account_id))
     except members.SignInFirst as refused:
         back = path_of_page(f"/portal/invitation/{asking.path['link']}")
-        return form(asking, refused.status, back=back, why=str(refused))
+        return render_form(asking, refused.status, back=back, why=str(refused))
     except sign_ins.NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
     if secret is None:
@@ -146,7 +153,7 @@ def accept_invitation(asking: PageRequest) -> Response:
     return finish_sign_in(secret, home)
 
 
-def _signed_in(tx: Connection, asking: PageRequest) -> str | None:
+def _signed_in_user(tx: Connection, asking: PageRequest) -> str | None:
     """Returns the raw id of who is signed in."""
     try:
         return sign_ins.session_of(tx, asking.session, now_ms=asking.now_ms).user.id
@@ -154,12 +161,12 @@ def _signed_in(tx: Connection, asking: PageRequest) -> str | None:
         return None
 
 
-def ask(asking: PageRequest) -> Response:
+def show_link_button(asking: PageRequest) -> Response:
     """Shows a button. Pressing it signs in with the link in the path, which works only once."""
     return page("sign_in.html", asking, link=asking.path["link"])
 
 
-def sign_in(asking: PageRequest) -> Response:
+def sign_in_with_link(asking: PageRequest) -> Response:
     """Signs in with the link, which then works no more. It leads to the page where this browser
     has asked for the link, or to the overview. If the link was used before, a page says so.
     """
@@ -169,7 +176,7 @@ def sign_in(asking: PageRequest) -> Response:
                 tx, asking.path["link"], seen_by=asking.seen_by, now_ms=asking.now_ms
             )
             if not begun.waits:
-                sign_ins.end(tx, asking.session)
+                sign_ins.end_session(tx, asking.session)
     except sign_ins.NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
     response = continue_sign_in(begun, path_of_page(asking.back))
@@ -180,7 +187,7 @@ def sign_in(asking: PageRequest) -> Response:
 def sign_out(asking: PageRequest) -> Response:
     """Ends the session."""
     with asking.db.write() as tx:
-        sign_ins.end(tx, asking.session)
+        sign_ins.end_session(tx, asking.session)
     response = RedirectResponse(HOME, SEE_OTHER, HEADERS)
     drop_cookie(response, SESSION_COOKIE)
     drop_cookie(response, KEPT_COOKIE)
@@ -200,7 +207,7 @@ def _begin(
     with asking.db.write() as tx:
         password_tries.count_try(tx, guesser, now_ms=now_ms)
         stored = passwords.find(tx, guesser.email)
-    is_right = passwords.is_right(password, stored)  # in no transaction: it takes a while
+    is_right = passwords.is_password_right(password, stored)  # in no transaction: it takes a while
     if stored is None or not is_right:
         raise WrongPassword()
     with asking.db.write() as tx:
@@ -208,11 +215,11 @@ def _begin(
         password_tries.forget_tries(tx, guesser, now_ms=now_ms)
         if begun.waits:
             return begun, None
-        sign_ins.end(tx, asking.session)
+        sign_ins.end_session(tx, asking.session)
         return begun, password_tries.know_browser(tx, stored.user_id, asking.browser, now_ms=now_ms)
 
 
-def form(
+def render_form(
     asking: PageRequest,
     status: int,
     *,

@@ -36,7 +36,9 @@ class Country(NamedTuple):
     name: str
 
 
-def form(asking: PageRequest, errors: Sequence[FieldError] = (), status: int = 200) -> Response:
+def show_form(
+    asking: PageRequest, errors: Sequence[FieldError] = (), status: int = 200
+) -> Response:
     """Shows the form for an account."""
     _require_open(asking)
     return page(
@@ -49,21 +51,21 @@ def form(asking: PageRequest, errors: Sequence[FieldError] = (), status: int = 2
     )
 
 
-def ask(asking: PageRequest) -> Response:
+def request_link(asking: PageRequest) -> Response:
     """Has a link mailed that makes the account."""
     _require_open(asking)
     try:
         wanted = _read(body_of(asking))
         with asking.db.write() as tx:
-            run_user_form_once(tx, asking, NOBODY, lambda tx: _mailed(tx, asking, wanted))
+            run_user_form_once(tx, asking, NOBODY, lambda tx: _mail_link(tx, asking, wanted))
     except InvalidRequest as refused:
-        return form(asking, refused.fields, refused.status)
+        return show_form(asking, refused.fields, refused.status)
     except RateLimited as refused:
-        return form(asking, [FieldError("email", str(refused))], refused.status)
+        return show_form(asking, [FieldError("email", str(refused))], refused.status)
     return page("sign_up_mailed.html", asking, email=wanted.email)
 
 
-def _mailed(tx: Connection, asking: PageRequest, wanted: SignUp) -> Answer:
+def _mail_link(tx: Connection, asking: PageRequest, wanted: SignUp) -> Answer:
     """Has the link mailed. Raises RateLimited."""
     guesser = Guesser(wanted.email, asking.address, asking.browser)
     password_tries.count_sign_up(tx, guesser, now_ms=asking.now_ms)
@@ -71,7 +73,7 @@ def _mailed(tx: Connection, asking: PageRequest, wanted: SignUp) -> Answer:
     return Answer({})
 
 
-def confirm(asking: PageRequest) -> Response:
+def show_confirmation(asking: PageRequest) -> Response:
     """Shows what the link makes, and a button that makes it. Raises NotFound where sign-up was
     closed after the link was mailed.
     """
@@ -84,7 +86,7 @@ def confirm(asking: PageRequest) -> Response:
     return page("sign_up_confirm.html", asking, link=asking.path["link"], wanted=wanted)
 
 
-def make(asking: PageRequest) -> Response:
+def make_account(asking: PageRequest) -> Response:
     """Makes the account and its owner, signs in, and leads to the account's overview. Raises
     NotFound where sign-up was closed after the link was mailed.
     """
@@ -92,13 +94,15 @@ def make(asking: PageRequest) -> Response:
     try:
         with asking.db.write() as tx:
             wanted = sign_ups.use(tx, asking.path["link"], now_ms=asking.now_ms)
-            begun, home = _made(tx, asking, wanted)
+            begun, home = _make_account(tx, asking, wanted)
     except sign_ins.NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
     return continue_sign_in(begun, home)
 
 
-def _made(tx: Connection, asking: PageRequest, wanted: SignUp) -> tuple[sign_ins.SignIn, str]:
+def _make_account(
+    tx: Connection, asking: PageRequest, wanted: SignUp
+) -> tuple[sign_ins.SignIn, str]:
     """Returns the owner's sign-in, and the path of the new account, which is in sandbox only."""
     now_ms = asking.now_ms
     account = accounts.create(tx, wanted.company, wanted.country_code, sandbox=True, now_ms=now_ms)
@@ -107,7 +111,7 @@ def _made(tx: Connection, asking: PageRequest, wanted: SignUp) -> tuple[sign_ins
     users.set_role(tx, user.id, account.id, Role.OWNER, now_ms=now_ms)
     begun = sign_ins.begin_for(tx, user.id, seen_by=asking.seen_by, now_ms=now_ms)
     if not begun.waits:
-        sign_ins.end(tx, asking.session)
+        sign_ins.end_session(tx, asking.session)
     return begun, home_of(account)
 
 

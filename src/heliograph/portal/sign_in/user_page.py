@@ -9,16 +9,16 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.page_request import BROWSER_COOKIE, PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
-from heliograph.portal.sign_in.browser_names import browser_named
+from heliograph.portal.sign_in.browser_names import browser_name
 from heliograph.portal.sign_in.finish_sign_in import BROWSER_KEPT_S
-from heliograph.portal.visit import OwnVisit, own_visit_of
+from heliograph.portal.visit import UserVisit, user_visit_of
 from heliograph.users import operators, passkeys, password_tries, passwords, sign_ins, two_step
 
 PATH = "/portal/you"
 
 
-def shown(
-    tx: Connection, asking: PageRequest, visit: OwnVisit, errors: Sequence[FieldError] = ()
+def show_user(
+    tx: Connection, asking: PageRequest, visit: UserVisit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows a form for a new password, and the user's sessions."""
     return page(
@@ -28,11 +28,11 @@ def shown(
         visit=visit.shown,
         is_operator=operators.role_of(tx, visit.session.user.id) is not None,
         sessions=[
-            (session, browser_named(session.seen_by))
+            (session, browser_name(session.seen_by))
             for session in sign_ins.sessions_of(tx, visit.session.user, now_ms=asking.now_ms)
         ],
         has_password=passwords.find(tx, visit.session.user.email) is not None,
-        passkeys=passkeys.of_user(tx, visit.session.user.id),
+        passkeys=passkeys.passkeys_of(tx, visit.session.user.id),
         text_id=passkeys.text_id,
         has_passkeys=asking.service.passkey_site is not None,
         asks_code=two_step.is_on(tx, visit.session.user.id),
@@ -44,19 +44,19 @@ def shown(
 def set_password(asking: PageRequest) -> Response:
     """Stores a new password, and ends the user's other sessions. It takes a fresh sign-in."""
     with asking.db.read() as tx:
-        visit = own_visit_of(tx, asking)
+        visit = user_visit_of(tx, asking)
         visit.require_fresh(asking.now_ms)
     user = visit.session.user
     try:
         password = passwords.read(asking.sent.form.get("password", ""), user.email)
     except InvalidRequest as refused:
         with asking.db.read() as tx:
-            return shown(tx, asking, visit, refused.fields)
+            return show_user(tx, asking, visit, refused.fields)
     argon2 = passwords.hash_of(password)  # in no transaction: it takes a while
     with asking.db.write() as tx:
-        own_visit_of(tx, asking)
+        user_visit_of(tx, asking)
         passwords.store(tx, user.id, argon2, now_ms=asking.now_ms)
-        sign_ins.end_others(tx, visit.session)
+        sign_ins.end_other_sessions(tx, visit.session)
         password_tries.forget_browsers(tx, user.id)
         browser = password_tries.know_browser(tx, user.id, asking.browser, now_ms=asking.now_ms)
     response = redirect(PATH, DoneNotice.SAVED)
@@ -64,11 +64,11 @@ def set_password(asking: PageRequest) -> Response:
     return response
 
 
-def end_session(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
+def end_session(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
     """Ends one session of the user, or all but the one that asks."""
     wanted = asking.sent.form.get("session", "")
     if wanted == "others":
-        sign_ins.end_others(tx, visit.session)
+        sign_ins.end_other_sessions(tx, visit.session)
     else:
-        sign_ins.end_one(tx, visit.session.user.id, wanted)
+        sign_ins.end_session_of(tx, visit.session.user.id, wanted)
     return redirect(PATH, DoneNotice.ENDED)

@@ -56,7 +56,7 @@ class LevelPlot(NamedTuple):
         return axis_of(self.bars)
 
 
-def plot(tx: Connection, visit: Visit, now_ms: int) -> LevelPlot | None:
+def levels_plot(tx: Connection, visit: Visit, now_ms: int) -> LevelPlot | None:
     """Returns the plot of the last days, or None where there never were credits or money."""
     days = _days(tx, visit, now_ms)
     if not any(each.credits or each.amount_minor for each in days):
@@ -78,7 +78,7 @@ def plot(tx: Connection, visit: Visit, now_ms: int) -> LevelPlot | None:
     )
 
 
-def file(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def download(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Returns the figures of the plot as a file."""
     code = wallet_of(tx, visit.account.id).currency
     days = _days(tx, visit, asking.now_ms)

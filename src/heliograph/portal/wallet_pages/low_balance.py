@@ -20,7 +20,7 @@ from heliograph.wallet import Wallet, money, request
 FIELDS: Final = ("low_balance_credits", "low_balance_amount")
 
 
-def ask(
+def show_form(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form with both thresholds. It takes a fresh sign-in, as all that is about money."""
@@ -33,7 +33,7 @@ def ask(
         status=400 if errors else 200,
         visit=visit,
         wallet=held,
-        typed=asking.sent.form or _stored(held),
+        typed=asking.sent.form or _stored_thresholds(held),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
     )
@@ -50,13 +50,13 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     held = wallet.wallet_of(tx, visit.account.id)
     thresholds = request.read_thresholds(with_numbers(given, *FIELDS), held.currency)
     wallet.set_low_balance(tx, visit.account.id, thresholds)
-    if _stored(wallet.wallet_of(tx, visit.account.id)) != _stored(held):
+    if _stored_thresholds(wallet.wallet_of(tx, visit.account.id)) != _stored_thresholds(held):
         told = "; ".join(f"{name}: {value}" for name, value in given.items())
         visit.audit(tx, asking, "low_balance.change", detail=told or "both: never")
     return redirect(f"{visit.home}/money", DoneNotice.SAVED)
 
 
-def _stored(held: Wallet) -> dict[str, str]:
+def _stored_thresholds(held: Wallet) -> dict[str, str]:
     """Returns the thresholds as they would be typed."""
     credits, amount_minor = held.low_balance_credits, held.low_balance_amount_minor
     return {

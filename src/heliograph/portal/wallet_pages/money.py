@@ -14,9 +14,9 @@ from heliograph.portal.export import pieces
 from heliograph.portal.list_page import ListPage, list_page
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download, page
-from heliograph.portal.span_fields import as_asked, as_typed
+from heliograph.portal.span_fields import as_api_query, as_form_fields
 from heliograph.portal.visit import Visit
-from heliograph.portal.wallet_pages.levels_plot import plot
+from heliograph.portal.wallet_pages.levels_plot import levels_plot
 from heliograph.users import Right
 from heliograph.wallet import ENTRY_TYPES, Entry, account_ledger
 from heliograph.wallet.files import ledger_file
@@ -25,7 +25,7 @@ from heliograph.wallet.ledger import REFERENCE_MAX, as_record
 FIELDS: Final = ("type", "reference", "since", "until")
 
 
-def ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the wallet, and the entries that the query selects, newest first. The query is read
     like that of GET /wallet/transactions.
     """
@@ -33,7 +33,7 @@ def ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     found = ListPage[Entry]([], None)
     errors: list[FieldError] = []
     try:
-        found = _selected(tx, asking, visit)
+        found = _select(tx, asking, visit)
     except InvalidRequest as refused:
         errors = list(refused.fields)
     typed = dict(asking.sent.query)
@@ -43,12 +43,12 @@ def ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         status=400 if errors else 200,
         visit=visit,
         wallet=held,
-        plot=plot(tx, visit, asking.now_ms),
+        plot=levels_plot(tx, visit, asking.now_ms),
         may_buy=visit.may(Right.MONEY) and not visit.account.sandbox,
         file_query=urlencode({name: typed[name] for name in FIELDS if typed.get(name)}),
         entries=[(entry, as_record(entry)) for entry in found.rows],
         older=found.older,
-        typed=as_typed(typed, visit),
+        typed=as_form_fields(typed, visit),
         is_filtered=any(typed.get(name) for name in FIELDS),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
@@ -58,7 +58,7 @@ def ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Returns the entries that the query selects as a file, newest first. Raises InvalidRequest."""
-    query = Query(as_asked(asking.sent.query, visit))
+    query = Query(as_api_query(asking.sent.query, visit))
     filters = _filters(query)
     query.finish()
 
@@ -88,9 +88,9 @@ def _filters(query: Query) -> _LedgerFilters:
     )
 
 
-def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Entry]:
+def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Entry]:
     """Raises InvalidRequest."""
-    query = Query(as_asked(asking.sent.query, visit))
+    query = Query(as_api_query(asking.sent.query, visit))
     wanted = read_page(query, most=account_ledger.TRANSACTIONS_LIMIT_MAX)
     filters = _filters(query)
     query.finish()

@@ -10,7 +10,7 @@ from heliograph import wallet
 from heliograph.base.errors import FieldError, InsufficientCredits, InvalidRequest
 from heliograph.base.short_texts import refused
 from heliograph.portal.filled_form import body_of, with_numbers
-from heliograph.portal.once import once_of, run_form_once
+from heliograph.portal.once import once_value_of, run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
@@ -23,7 +23,7 @@ REFERENCE_PREFIX: Final = "portal-"  # so that the ledger tells where it was bou
 PATH: Final = "POST /portal/money/buy"  # of keys: those of programs have other paths
 
 
-def ask(
+def show_form(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the price, and what as many credits as were asked for would cost."""
@@ -63,7 +63,7 @@ def buy(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     quoted = body.get("cost_minor")
     if not isinstance(quoted, int):
         raise refused("credits", "have no price yet; look at it first")
-    reference = f"{REFERENCE_PREFIX}{once_of(asking)}"
+    reference = f"{REFERENCE_PREFIX}{once_value_of(asking)}"
 
     def effect(tx: Connection) -> Answer:
         try:
@@ -76,7 +76,7 @@ def buy(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
                 now_ms=asking.now_ms,
             )
         except InsufficientCredits as short:
-            raise _too_dear(short) from short
+            raise _refusal_at_field(short) from short
         if bought.applied:
             visit.audit(tx, asking, "credits.buy", detail=bought.entry.description)
         return Answer({})
@@ -92,10 +92,10 @@ def _quote(tx: Connection, visit: Visit, typed: Mapping[str, str]) -> CreditsOff
     try:
         return prices.quote(tx, visit.account.id, credits)
     except InsufficientCredits as short:
-        raise _too_dear(short) from short
+        raise _refusal_at_field(short) from short
 
 
-def _too_dear(short: InsufficientCredits) -> InvalidRequest:
+def _refusal_at_field(short: InsufficientCredits) -> InvalidRequest:
     """Returns the refusal as one that stands at its field."""
     return refused("credits", f"cannot be paid: {short}")
 

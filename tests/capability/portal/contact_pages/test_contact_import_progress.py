@@ -236,7 +236,7 @@ def test_a_file_that_comes_while_its_account_is_locked_waits_for_that(
     visitor.get(f"{home}/contacts/import")
     answered: list[int] = []
     with db.write() as tx:
-        accounts.locked(tx, amina)  # as `go_on` does
+        accounts.lock(tx, amina)  # as `go_on` does
         sending = threading.Thread(
             target=lambda: answered.append(send_file(visitor, home, SHEET).status_code)
         )

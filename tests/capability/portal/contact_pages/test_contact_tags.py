@@ -8,7 +8,7 @@ import pytest
 from heliograph import contacts
 from heliograph.contacts import ContactOwner, ContactPatch, tag_many
 from heliograph.contacts.fields import TAGS_MAX
-from heliograph.contacts.tag_many import Chosen, TagChange
+from heliograph.contacts.tag_many import ChosenContacts, TagChange
 from heliograph.database.database import Database
 from heliograph.users import Role
 from tests.support.capability.campaigns import add_contacts
@@ -110,7 +110,7 @@ def test_many_are_changed_in_steps_of_which_each_is_one_transaction(
 ) -> None:
     add_contacts(db, amina, phones(5))
     monkeypatch.setattr(tag_many, "AT_ONCE_MAX", 2)
-    chosen = Chosen(ContactOwner(amina, False))
+    chosen = ChosenContacts(ContactOwner(amina, False))
     steps = tag_many.apply(db, chosen, TagChange("gold", is_added=True), now_ms=1)
     assert next(steps).changing == 2
     assert sum(bool(contact.tags) for contact in those_of(db, amina)) == 2, "it is committed"
@@ -123,7 +123,8 @@ def test_what_a_program_changes_meanwhile_stays(db: Database, amina: str) -> Non
     owner = ContactOwner(amina, False)
     change = TagChange("gold", is_added=True)
     tagging = Thread(
-        target=lambda: list(tag_many.apply(db, Chosen(owner), change, now_ms=2)), daemon=True
+        target=lambda: list(tag_many.apply(db, ChosenContacts(owner), change, now_ms=2)),
+        daemon=True,
     )
     with db.write() as tx:
         patch = ContactPatch(None, {"name": "Kofi Mensah"})

@@ -38,13 +38,13 @@ def make_passkey(visitor: Visitor) -> None:
 
 def remove_passkey(visitor: Visitor) -> None:
     with visitor.db.read() as tx:
-        [passkey] = passkeys.of_user(tx, users.find(tx, EMAIL).id)
+        [passkey] = passkeys.passkeys_of(tx, users.find(tx, EMAIL).id)
     send(visitor, PASSKEYS, do="remove", passkey=passkeys.text_id(passkey))
 
 
 def rename_passkey(visitor: Visitor) -> None:
     with visitor.db.read() as tx:
-        [passkey] = passkeys.of_user(tx, users.find(tx, EMAIL).id)
+        [passkey] = passkeys.passkeys_of(tx, users.find(tx, EMAIL).id)
     send(visitor, PASSKEYS, do="rename", passkey=passkeys.text_id(passkey), name="Tall")
 
 

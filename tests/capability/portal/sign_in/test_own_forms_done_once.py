@@ -127,7 +127,7 @@ def test_a_passkey_is_removed_by_two_clicks(visitor: Visitor, db: Database) -> N
     answer = SecurityKey().make(options)
     clicked_twice(visitor, PASSKEYS, {"do": "make", "name": "fob", "answer": answer})
     with db.read() as tx:
-        [passkey] = passkeys.of_user(tx, users.find(tx, EMAIL).id)
+        [passkey] = passkeys.passkeys_of(tx, users.find(tx, EMAIL).id)
     form = {"do": "remove", "passkey": passkeys.text_id(passkey), "once": "to remove"}
     clicked_twice(visitor, PASSKEYS, form)
 

@@ -67,7 +67,7 @@ def test_a_link_in_a_mail_makes_an_account_and_its_owner(
     page = visitor.get(home)
     assert (page.status_code, "sandbox only" in page.text) == (200, True)
     with db.read() as tx:
-        account = accounts.named(tx, "Esi Foods")[0]
+        account = accounts.with_name(tx, "Esi Foods")[0]
         held = wallet.wallet_of(tx, account.id)
         [member] = users.memberships(tx, users.find(tx, NEW).id)
     assert (account.country_code, account.sandbox, account.parent_id) == ("GH", True, None)
@@ -100,7 +100,7 @@ def test_who_is_a_user_is_told_so_by_mail_alone(
     assert stranger.get(home).status_code == 200
     assert "already" in to_user.get_content()
     with db.read() as tx:
-        assert accounts.named(tx, "Esi Foods") == []
+        assert accounts.with_name(tx, "Esi Foods") == []
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_currency_may_be_another_one_than_the_countrys(
     ask(visitor, currency="usd")
     open_link(visitor, mailer, run_loop, mailbox)
     with db.read() as tx:
-        account = accounts.named(tx, "Esi Foods")[0]
+        account = accounts.with_name(tx, "Esi Foods")[0]
         assert wallet.wallet_of(tx, account.id).currency == "USD"
 
 
@@ -153,7 +153,7 @@ def test_an_account_that_has_signed_up_goes_live_when_the_operator_says_so(
     sent = visitor.post(f"{home}/send", {**text, "mode": "sandbox", "once": "first"})
     assert sent.status_code == 303
     with db.write() as tx:
-        account = accounts.go_live(tx, accounts.named(tx, "Esi Foods")[0].id)
+        account = accounts.go_live(tx, accounts.with_name(tx, "Esi Foods")[0].id)
         made = keys.issue(
             tx,
             account.id,

@@ -24,7 +24,7 @@ from heliograph.wallet.files import ledger_file
 FIELDS: Final = ("type", "reference", "since", "until")
 
 
-def show_ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_ledger(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the wallet, and the entries that the query selects, newest first. The query is read
     like that of GET /wallet/transactions.
     """
@@ -32,17 +32,17 @@ def show_ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     found = ListPage[Entry]([], None)
     errors: list[FieldError] = []
     try:
-        found = _select(tx, asking, visit)
+        found = _select(tx, request, visit)
     except InvalidRequest as refused:
         errors = list(refused.fields)
-    typed = dict(asking.sent.query)
+    typed = dict(request.sent.query)
     return page(
         "money.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         wallet=held,
-        plot=levels_plot(tx, visit, asking.now_ms),
+        plot=levels_plot(tx, visit, request.now_ms),
         may_buy=visit.may(Right.MONEY) and not visit.account.sandbox,
         file_query=urlencode({name: typed[name] for name in FIELDS if typed.get(name)}),
         entries=[(entry, wallet.as_record(entry)) for entry in found.rows],
@@ -55,9 +55,9 @@ def show_ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def export(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Returns the entries that the query selects as a file, newest first. Raises InvalidRequest."""
-    query = Query(as_api_query(asking.sent.query, visit))
+    query = Query(as_api_query(request.sent.query, visit))
     filters = _filters(query)
     query.finish()
 
@@ -67,7 +67,7 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         shown = found[: wanted.limit]
         return ledger_file.lines(shown), shown[-1].id if len(found) > wanted.limit else None
 
-    return Download("ledger.csv", pieces(asking, ledger_file.first_line(), read_lines))
+    return Download("ledger.csv", pieces(request, ledger_file.first_line(), read_lines))
 
 
 class _LedgerFilters(NamedTuple):
@@ -87,11 +87,11 @@ def _filters(query: Query) -> _LedgerFilters:
     )
 
 
-def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Entry]:
+def _select(tx: Connection, request: PageRequest, visit: Visit) -> ListPage[Entry]:
     """Raises InvalidRequest."""
-    query = Query(as_api_query(asking.sent.query, visit))
+    query = Query(as_api_query(request.sent.query, visit))
     wanted = read_page(query, most=TRANSACTIONS_LIMIT_MAX)
     filters = _filters(query)
     query.finish()
     found = wallet.history(tx, visit.account.id, wanted, *filters)
-    return list_page(asking, wanted, found, lambda entry: entry.id)
+    return list_page(request, wanted, found, lambda entry: entry.id)

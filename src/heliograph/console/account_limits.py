@@ -26,15 +26,15 @@ TOLD_MAX: Final = 90  # characters of a value in the log, which holds all of the
 
 def show_limits(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows the limits, and the form to those who may use it. Raises NotFound."""
-    account = accounts.with_text_id(tx, asking.path["account"])
+    account = accounts.with_text_id(tx, request.path["account"])
     return page(
         "account_limits.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
         account=account,
@@ -42,18 +42,18 @@ def show_limits(
         tiers=[tier.name for tier in keys.all_tiers(tx)],
         may_change=visit.may(OperatorRight.ACCOUNTS) and account.closed_at_ms is None,
         shown=_exact(account),
-        typed=asking.sent.form or _filled_with(account),
+        typed=request.sent.form or _filled_with(account),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in (*FIELDS, "reason", "shown")],
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Sets the limits, as `heliograph account set` does. Raises NotFound, AccountClosed, and
     InvalidRequest, also when what the page showed is not what there is now.
     """
-    body = body_of(asking)
-    reason = reason_of(asking)
+    body = body_of(request)
+    reason = reason_of(request)
     tiers = tuple(tier.name for tier in keys.all_tiers(tx))
     tier = choice_of("max_tier", body.get("max_tier", ""), tiers)
     query = Query([(name, body[name]) for name in FIELDS[2:4] if name in body])
@@ -64,7 +64,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         "otp_unverified", default=1, least=1, most=account_fields.OTP_UNVERIFIED_MAX
     )
     query.finish()
-    found = accounts.with_text_id(tx, asking.path["account"])
+    found = accounts.with_text_id(tx, request.path["account"])
     before = accounts.lock(tx, found.id)  # nobody else changes it between the two
     if body.get("shown", "") != _exact(before):
         raise refused(

@@ -37,18 +37,18 @@ class ListedAccount(NamedTuple):
     wallet: Wallet
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the accounts that were looked for, newest first. Raises InvalidRequest."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     looked_for = (query.text("q") or "").strip()
     wanted = read_page(query, most=SHOWN_MAX)
     query.finish()
     wanted = wanted._replace(limit=min(wanted.limit, SHOWN_MAX))
     found = _found(tx, looked_for, with_one_more_row(wanted))
-    shown = list_page(asking, wanted, found, lambda account: account.id)
+    shown = list_page(request, wanted, found, lambda account: account.id)
     return page(
         "accounts.html",
-        asking,
+        request,
         visit,
         accounts=_with_wallets(tx, shown.rows),
         older=shown.older,
@@ -58,22 +58,22 @@ def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Resp
 
 def show_account(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows one account, and the form that suspends or resumes it. Raises NotFound."""
-    account = accounts.with_text_id(tx, asking.path["account"])
+    account = accounts.with_text_id(tx, request.path["account"])
     held = wallet.wallet_of(tx, account.id)
     partner = None if account.parent_id is None else accounts.by_id(tx, account.parent_id)
     below = BELOW_MAX + 1
     return page(
         "account.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
-        past=history_of(tx, account, asking.now_ms),
-        shown=days_of(tx, account.id, asking.now_ms),
+        past=history_of(tx, account, request.now_ms),
+        shown=days_of(tx, account.id, request.now_ms),
         account=account,
         wallet=held,
         money=money.to_text(held.shown.balance_minor, held.currency),
@@ -90,23 +90,23 @@ def show_account(
         sites=plugin.sites_page(tx, limit=below, account_id=account.id),
         customers=_with_wallets(tx, accounts.page(tx, limit=below, parent_id=account.id)),
         below_max=BELOW_MAX,
-        typed=body_of(asking),
+        typed=body_of(request),
         errors={error.field: error.message for error in errors},
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Suspends or resumes an account, as the commands do. Raises NotFound, AccountClosed."""
-    wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
-    reason = reason_of(asking)
-    found = accounts.with_text_id(tx, asking.path["account"])
+    wanted = choice_of("do", request.sent.form.get("do", ""), CHANGES)
+    reason = reason_of(request)
+    found = accounts.with_text_id(tx, request.path["account"])
     before = accounts.lock(tx, found.id)  # nobody else changes it between the two
     if wanted == "suspend":
         after, action = accounts.suspend(tx, before.id), "account.suspend"
     else:
         after, action = accounts.resume(tx, before.id), "account.resume"
     if after.status != before.status:
-        told = status_history.StatusChange(after.status, reason, visit.by, asking.now_ms)
+        told = status_history.StatusChange(after.status, reason, visit.by, request.now_ms)
         status_history.record(tx, before.id, told)
         visit.audit(
             tx,

@@ -57,21 +57,21 @@ class WaitingAccount(NamedTuple):
     text_id: str
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the sender IDs and the accounts that wait, oldest first. Raises InvalidRequest."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     wanted = read_page(query, most=SHOWN_MAX)
     query.finish()
     wanted = wanted._replace(limit=min(wanted.limit, SHOWN_MAX))
     asked = with_one_more_row(wanted)
     found = senders.waiting(tx, limit=asked.limit, after_id=asked.before)
-    shown = list_page(asking, wanted, found, lambda sender: sender.id)
+    shown = list_page(request, wanted, found, lambda sender: sender.id)
     waiting = accounts.waiting_to_go_live(tx, limit=ACCOUNTS_SHOWN_MAX + 1)
     return page(
         "approvals.html",
-        asking,
+        request,
         visit,
-        senders=_waiting(tx, asking, shown.rows),
+        senders=_waiting(tx, request, shown.rows),
         later=shown.older,
         is_first=wanted.before is None,
         accounts=[
@@ -84,17 +84,17 @@ def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Resp
 
 def show_sender(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows one sender ID, its history, and the form that decides. Raises NotFound."""
-    sender = senders.find(tx, asking.path["sender"])
-    waiting = next(iter(_waiting(tx, asking, [sender])))
+    sender = senders.find(tx, request.path["sender"])
+    waiting = next(iter(_waiting(tx, request, [sender])))
     attached, steps = documents.of_sender(tx, sender), senders.history(tx, sender.id)
     return page(
         "approval.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
         waiting=waiting,
@@ -102,36 +102,36 @@ def show_sender(
         steps=steps,
         documents=attached,
         shown=_form_version(attached, steps),
-        typed=body_of(asking),
+        typed=body_of(request),
         errors={error.field: error.message for error in errors},
     )
 
 
-def download_document(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def download_document(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Sends a document of a sender ID to who may decide on it. Raises NotFound, Forbidden."""
     visit.require(OperatorRight.APPROVE)
-    sender = senders.find(tx, asking.path["sender"])
-    found = documents.find(tx, sender, asking.path["document"])
+    sender = senders.find(tx, request.path["sender"])
+    found = documents.find(tx, sender, request.path["document"])
     return uploaded_file(documents.content_of(tx, found), found.file_name, found.media_type)
 
 
-def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def decide(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Approves or rejects a sender ID, as the commands do. Raises NotFound, and InvalidRequest
     when what the page showed is not what there is now.
     """
-    decision = choice_of("do", asking.sent.form.get("do", ""), DECISIONS)
-    account_id = senders.find(tx, asking.path["sender"]).account_id
+    decision = choice_of("do", request.sent.form.get("do", ""), DECISIONS)
+    account_id = senders.find(tx, request.path["sender"]).account_id
     accounts.require_open(accounts.lock(tx, account_id))  # nobody else decides between the two
-    before = senders.find(tx, asking.path["sender"])
+    before = senders.find(tx, request.path["sender"])
     if before.status != (states.REJECTED if decision == "reject" else states.APPROVED):
-        _require_as_shown(tx, asking, before)
+        _require_as_shown(tx, request, before)
     reason = None
     if decision == "reject":
-        reason = reason_of(asking)
-        after = senders.reject(tx, before.id, reason, by=visit.by, now_ms=asking.now_ms)
+        reason = reason_of(request)
+        after = senders.reject(tx, before.id, reason, by=visit.by, now_ms=request.now_ms)
         action = "sender.reject"
     else:
-        after = senders.approve(tx, before.id, by=visit.by, now_ms=asking.now_ms)
+        after = senders.approve(tx, before.id, by=visit.by, now_ms=request.now_ms)
         action = "sender.approve"
     if after.status != before.status:
         visit.audit(
@@ -154,9 +154,9 @@ def _form_version(attached: Sequence[documents.SenderDocument], steps: Sequence[
     return " ".join([*last, *(document.text_id for document in attached)])
 
 
-def _require_as_shown(tx: Connection, asking: PageRequest, sender: Sender) -> None:
+def _require_as_shown(tx: Connection, request: PageRequest, sender: Sender) -> None:
     now = _form_version(documents.of_sender(tx, sender), senders.history(tx, sender.id))
-    if asking.sent.form.get("shown") != now:
+    if request.sent.form.get("shown") != now:
         raise refused(
             "shown",
             "is not what there is now: a document was added or removed, or somebody decided,"
@@ -164,12 +164,12 @@ def _require_as_shown(tx: Connection, asking: PageRequest, sender: Sender) -> No
         )
 
 
-def _waiting(tx: Connection, asking: PageRequest, found: Sequence[Sender]) -> list[WaitingSender]:
+def _waiting(tx: Connection, request: PageRequest, found: Sequence[Sender]) -> list[WaitingSender]:
     alike = senders.look_alikes(tx, found)
     others = {other.account_id for each in alike.values() for other in each}
     owners = accounts.by_ids(tx, {sender.account_id for sender in found} | others)
     since = senders.submitted_at_ms(tx, {sender.id for sender in found})
-    pasts = histories_of(tx, [owners[sender.account_id] for sender in found], asking.now_ms)
+    pasts = histories_of(tx, [owners[sender.account_id] for sender in found], request.now_ms)
     return [
         WaitingSender(
             sender,
@@ -179,7 +179,7 @@ def _waiting(tx: Connection, asking: PageRequest, found: Sequence[Sender]) -> li
             [_look_alike(owners, other) for other in alike[sender.id]],
             None
             if sender.sandbox
-            else reserved_names.reason_for(tx, sender.sender, asking.service.service_sender),
+            else reserved_names.reason_for(tx, sender.sender, request.service.service_sender),
         )
         for sender in found
     ]

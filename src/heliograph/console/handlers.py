@@ -30,11 +30,11 @@ OperatorsCheck: TypeAlias = Callable[[PageRequest, OperatorVisit], Response | No
 def page_for_operators(show: OperatorsPage) -> Handler:
     """Returns a handler that shows a page to every operator. What it shows is of one moment."""
 
-    def handle(asking: PageRequest) -> Response:
-        with asking.db.snapshot() as tx:
-            visit = operator_visit_of(tx, asking)
-            response = show(tx, refill(asking, visit.session.user.id), visit)
-        record_session_use(asking, visit.session)
+    def handle(request: PageRequest) -> Response:
+        with request.db.snapshot() as tx:
+            visit = operator_visit_of(tx, request)
+            response = show(tx, refill(request, visit.session.user.id), visit)
+        record_session_use(request, visit.session)
         return response
 
     return requiring_second_step(handle)
@@ -56,20 +56,20 @@ def form_for_operators(
     """
     do_once = do if shows_once else redirect_user_once(do)
 
-    def handle(asking: PageRequest) -> Response:
+    def handle(request: PageRequest) -> Response:
         def effect(tx: Connection) -> Response:
-            visit = operator_visit_of(tx, asking)
+            visit = operator_visit_of(tx, request)
             visit.require(right)
             if is_fresh:
                 visit.require_fresh()
-            return do_once(tx, asking, visit)
+            return do_once(tx, request, visit)
 
         try:
-            return asking.db.transact(effect)
+            return request.db.transact(effect)
         except (InvalidRequest, NotFound, AccountClosed) as refused:
             wrong = refused.fields or [FieldError(OF_NO_FIELD, refused.message)]
-            with asking.db.read() as tx:
-                shown = show(tx, asking, operator_visit_of(tx, asking), wrong)
+            with request.db.read() as tx:
+                shown = show(tx, request, operator_visit_of(tx, request), wrong)
             if shown.status_code == InvalidRequest.status:  # as opposed to one that leads elsewhere
                 shown.status_code = refused.status
             return shown
@@ -87,8 +87,8 @@ def long_form_for_operators(right: OperatorRight, do: OperatorsLongForm) -> Hand
     is asked. It takes this right and a fresh sign-in.
     """
 
-    def handle(asking: PageRequest) -> Response:
-        return do(asking, _fresh_visit(asking, right))
+    def handle(request: PageRequest) -> Response:
+        return do(request, _fresh_visit(request, right))
 
     return requiring_second_step(handle)
 
@@ -100,15 +100,15 @@ def checked_form_for_operators(
     and does what `then` does if the look answers nothing.
     """
 
-    def handle(asking: PageRequest) -> Response:
-        return look(asking, _fresh_visit(asking, right)) or then(asking)
+    def handle(request: PageRequest) -> Response:
+        return look(request, _fresh_visit(request, right)) or then(request)
 
     return requiring_second_step(handle)
 
 
-def _fresh_visit(asking: PageRequest, right: OperatorRight) -> OperatorVisit:
-    with asking.db.read() as tx:
-        visit = operator_visit_of(tx, asking)
+def _fresh_visit(request: PageRequest, right: OperatorRight) -> OperatorVisit:
+    with request.db.read() as tx:
+        visit = operator_visit_of(tx, request)
     visit.require(right)
     visit.require_fresh()
     return visit
@@ -117,10 +117,10 @@ def _fresh_visit(asking: PageRequest, right: OperatorRight) -> OperatorVisit:
 def requiring_second_step(handle: Handler) -> Handler:
     """Returns a handler that asks for the second step where the session has none."""
 
-    def ask_first(asking: PageRequest) -> Response:
+    def ask_first(request: PageRequest) -> Response:
         try:
-            return handle(asking)
+            return handle(request)
         except NoSecondStep as missing:
-            return second_step_page(asking, missing)
+            return second_step_page(request, missing)
 
     return ask_first

@@ -20,28 +20,28 @@ from heliograph.users import members
 
 def show_account(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows the account, its members, and the form that lets it go live. Raises NotFound."""
-    account = accounts.with_text_id(tx, asking.path["account"])
+    account = accounts.with_text_id(tx, request.path["account"])
     return page(
         "live_approval.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
-        past=history_of(tx, account, asking.now_ms),
+        past=history_of(tx, account, request.now_ms),
         members=members.of_account(tx, account.id),
-        typed=body_of(asking),
+        typed=body_of(request),
         errors={error.field: error.message for error in errors},
     )
 
 
-def let_live(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def let_live(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Lets an account go live, as the command does. Raises NotFound, InvalidRequest."""
-    reason = reason_of(asking)
-    found = accounts.with_text_id(tx, asking.path["account"])
+    reason = reason_of(request)
+    found = accounts.with_text_id(tx, request.path["account"])
     before = accounts.lock(tx, found.id)  # nobody else changes it between the two
     after = accounts.go_live(tx, before.id)
     if after.sandbox != before.sandbox:

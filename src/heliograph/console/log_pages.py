@@ -80,9 +80,9 @@ class Selected(NamedTuple):
     email: str | None
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the entries that the query selects, newest first."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     selected = _read(tx, query)
     wanted = read_page(query)
     errors: list[FieldError] = []
@@ -92,24 +92,24 @@ def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Resp
         found = list(_entries(tx, selected, with_one_more_row(wanted)))
     except InvalidRequest as refused:
         errors = list(refused.fields)
-    shown = list_page(asking, wanted, found, lambda stored: stored.id)
+    shown = list_page(request, wanted, found, lambda stored: stored.id)
     return page(
         "log.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
         entries=shown.rows,
         older=shown.older,
         done=DONE,
-        typed=dict(asking.sent.query),
+        typed=dict(request.sent.query),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in ("account", "by")],
     )
 
 
-def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the entries that the query selects as a file, newest first. Raises InvalidRequest."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     selected = _read(tx, query)
     query.finish()
 
@@ -119,7 +119,7 @@ def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         lines = "".join(_line(_cells(stored)) for stored in in_file)
         return lines, in_file[-1].id if len(found) > AT_ONCE else None
 
-    lines = pieces(asking, _line(CSV_COLUMNS), read_lines, operator_visit_of)
+    lines = pieces(request, _line(CSV_COLUMNS), read_lines, operator_visit_of)
     return Download("operator-log.csv", lines)
 
 

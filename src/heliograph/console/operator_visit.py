@@ -99,13 +99,13 @@ class OperatorVisit(NamedTuple):
         users.log_for_account(tx, self.session.user, entry, now_ms=self.now_ms)
 
 
-def operator_visit_of(tx: Connection, asking: PageRequest) -> OperatorVisit:
+def operator_visit_of(tx: Connection, request: PageRequest) -> OperatorVisit:
     """Returns the visit that this request is. From now on English is spoken, by the clocks of UTC.
 
     Raises NotSignedIn; NotFound for who is no operator, as if there were no console; NoSecondStep
     for one whose session was opened by a password or a link alone.
     """
-    session = sign_ins.session_of(tx, asking.session, now_ms=asking.now_ms)
+    session = sign_ins.session_of(tx, request.session, now_ms=request.now_ms)
     role = operators.role_of(tx, session.user.id)
     if role is None:
         raise NotFound("There is no such page.")
@@ -113,4 +113,4 @@ def operator_visit_of(tx: Connection, asking: PageRequest) -> OperatorVisit:
     has_one = operators.has_second_step(tx, session.user.id)
     if not has_one or not session.is_two_step:
         raise NoSecondStep(session, has_one=has_one)
-    return OperatorVisit(session, role, asking.now_ms)
+    return OperatorVisit(session, role, request.now_ms)

@@ -13,7 +13,7 @@ OF_NO_FIELD: Final = ""  # the field of what is wrong with a form as a whole
 
 
 def page(
-    template: str, asking: PageRequest, visit: OperatorVisit, *, status: int = 200, **values: Any
+    template: str, request: PageRequest, visit: OperatorVisit, *, status: int = 200, **values: Any
 ) -> Response:
     """Returns the page that a template of the console makes of these values. Of `errors`, what
     stands at no field is said above the page.
@@ -22,23 +22,23 @@ def page(
     refusal = errors.pop(OF_NO_FIELD, None)
     return rendering.page(
         template,
-        asking,
+        request,
         status=status,
         room=str(__package__),
         visit=visit,
         navigation=NAVIGATION,
-        here=asking.page.partition("?")[0],
+        here=request.page.partition("?")[0],
         errors=errors,
         refusal=refusal,
         **values,
     )
 
 
-def second_step_page(asking: PageRequest, missing: NoSecondStep) -> Response:
+def second_step_page(request: PageRequest, missing: NoSecondStep) -> Response:
     """Says that the console takes a second step, and leads to where it is set up or given."""
     return rendering.page(
         "second_step.html",
-        asking,
+        request,
         status=missing.status,
         room=str(__package__),
         visit=missing,

@@ -44,18 +44,18 @@ PURPOSE: Final = "api key of a form"
 FIELDS: Final = ("name", "mode", "tier", "expires", "permissions")
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the account's keys, newest first, and those that are expired or revoked, too."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     wanted = read_page(query)
     query.finish()
     found = keys.page(
         tx, limit=wanted.limit + 1, account_id=visit.account.id, before_id=wanted.before
     )
-    on_page = list_page(asking, wanted, found, lambda key: key.id)
+    on_page = list_page(request, wanted, found, lambda key: key.id)
     return page(
         "keys.html",
-        asking,
+        request,
         visit=visit,
         keys=[(keys.text_id(key), key) for key in on_page.rows],
         older=on_page.older,
@@ -64,15 +64,15 @@ def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 
 def show_form(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form that makes a key."""
     visit.require(tx, Right.KEYS)
-    visit.require_fresh(asking.now_ms)
-    typed = {"mode": visit.mode, "tier": "standard", **asking.sent.form}
+    visit.require_fresh(request.now_ms)
+    typed = {"mode": visit.mode, "tier": "standard", **request.sent.form}
     return page(
         "key_new.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         typed=typed,
@@ -89,12 +89,12 @@ def show_form(
     )
 
 
-def make(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def make(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Makes a key, and shows it, this once. A form that is sent twice makes one key, and both
     answers show it.
     """
-    visit.require_fresh(asking.now_ms)
-    body = body_of(asking)
+    visit.require_fresh(request.now_ms)
+    body = body_of(request)
     mode = choice_of("mode", body.get("mode", visit.mode), MODES)
     allowed = [tier.name for tier in keys.tiers_up_to(tx, visit.account.max_tier)]
     days = EXPIRES[choice_of("expires", body.get("expires", "never"), tuple(EXPIRES))]
@@ -102,7 +102,7 @@ def make(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     if CONNECT_PERMISSION in permissions:
         visit.require(tx, Right.CONNECT)  # what an owner may do for customers, such a key may do
     tier = choice_of("tier", body.get("tier", allowed[-1]), allowed)
-    random = random_of(asking, visit, PURPOSE)[: keys.RANDOM_OCTETS]
+    random = random_of(request, visit, PURPOSE)[: keys.RANDOM_OCTETS]
 
     def effect(tx: Connection) -> Answer:
         record = keys.issue(
@@ -112,42 +112,42 @@ def make(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             sandbox=mode == "sandbox",
             tier=tier,
             permissions=permissions,
-            expires_at_ms=None if days is None else asking.now_ms + days * DAY_MS,
+            expires_at_ms=None if days is None else request.now_ms + days * DAY_MS,
             random=random,
-            now_ms=asking.now_ms,
+            now_ms=request.now_ms,
         ).record
-        visit.audit(tx, asking, "key.make", keys.text_id(record), f"{mode}: {record.name}")
+        visit.audit(tx, request, "key.make", keys.text_id(record), f"{mode}: {record.name}")
         return Answer({"id": keys.text_id(record)})
 
-    made = record_of(run_path_form_once(tx, asking, visit, effect))
+    made = record_of(run_path_form_once(tx, request, visit, effect))
     key = keys.make_key(mode == "sandbox", random)
-    return page("key_made.html", asking, visit=visit, key=key, record=keys.find(tx, made["id"]))
+    return page("key_made.html", request, visit=visit, key=key, record=keys.find(tx, made["id"]))
 
 
-def ask_revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def ask_revoke(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the button that revokes a key."""
     visit.require(tx, Right.KEYS)
-    visit.require_fresh(asking.now_ms)
-    key = _of_account(tx, asking, visit)
-    return page("key_revoke.html", asking, visit=visit, key=key, id=keys.text_id(key))
+    visit.require_fresh(request.now_ms)
+    key = _of_account(tx, request, visit)
+    return page("key_revoke.html", request, visit=visit, key=key, id=keys.text_id(key))
 
 
-def revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def revoke(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Revokes a key, and shows the list."""
-    visit.require_fresh(asking.now_ms)
+    visit.require_fresh(request.now_ms)
     accounts.lock(tx, visit.account.id)  # of two at once, one revokes it
-    key = _of_account(tx, asking, visit)
+    key = _of_account(tx, request, visit)
     if key.revoked_at_ms is None:
-        keys.revoke(tx, key.id, now_ms=asking.now_ms)
-        visit.audit(tx, asking, "key.revoke", keys.text_id(key), key.name)
+        keys.revoke(tx, key.id, now_ms=request.now_ms)
+        visit.audit(tx, request, "key.revoke", keys.text_id(key), key.name)
     return redirect(f"{visit.home}/keys", DoneNotice.REVOKED)
 
 
-def _of_account(tx: Connection, asking: PageRequest, visit: Visit) -> ApiKey:
+def _of_account(tx: Connection, request: PageRequest, visit: Visit) -> ApiKey:
     """Returns the key that the path names. Raises NotFound for one of another account, too."""
-    key = keys.find(tx, asking.path["key"])
+    key = keys.find(tx, request.path["key"])
     if key.account_id != visit.account.id:
-        raise NotFound(f"There is no key with the id {shown(asking.path['key'])}.")
+        raise NotFound(f"There is no key with the id {shown(request.path['key'])}.")
     return key
 
 

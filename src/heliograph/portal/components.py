@@ -41,18 +41,18 @@ LINES: Final = (
 )
 
 
-def show_components(asking: PageRequest) -> Response:
+def show_components(request: PageRequest) -> Response:
     """Shows the components to everybody: there is nothing of an account in them."""
     return page(
         "components_shown.html",
-        asking,
+        request,
         is_live=True,
         statuses=STATUSES,
         typed={"filled": "233201234567", "wrong": "12", "checked": "yes"},
         errors=WRONG,
         lines=LINES,
-        plot=plot_of("plot", "A plot", DAY, _plotted(asking.now_ms)),
-        moments=[asking.now_ms - age_ms for age_ms in (0, 180_000, 3 * DAY_MS, 30 * DAY_MS)],
+        plot=plot_of("plot", "A plot", DAY, _plotted(request.now_ms)),
+        moments=[request.now_ms - age_ms for age_ms in (0, 180_000, 3 * DAY_MS, 30 * DAY_MS)],
     )
 
 

@@ -14,7 +14,7 @@ ReadLines: TypeAlias = Callable[[Connection, str | None], tuple[str, str | None]
 
 
 def pieces(
-    asking: PageRequest,
+    request: PageRequest,
     first_line: str,
     read: ReadLines,
     may_see: Callable[[Connection, PageRequest], object] = visit_of,
@@ -26,8 +26,8 @@ def pieces(
     yield first_line
     before: str | None = None
     while True:
-        with asking.db.snapshot() as tx:
-            may_see(tx, asking._replace(now_ms=clock.now_ms()))
+        with request.db.snapshot() as tx:
+            may_see(tx, request._replace(now_ms=clock.now_ms()))
             lines, before = read(tx, before)
         yield lines
         if before is None:

@@ -30,14 +30,14 @@ PURPOSE: Final = "kept form"
 NEVER_KEPT: Final = frozenset(("password", "code", "answer", TOKEN_FIELD, ONCE_FIELD))
 
 
-def body_of(asking: PageRequest) -> dict[str, str]:
+def body_of(request: PageRequest) -> dict[str, str]:
     """Returns the fields that were filled in, as a body of the API has them: a field that is left
     blank is not given. Spaces around a value are left out, and so are the fields that only the
     portal reads.
     """
     return {
         name: value.strip()
-        for name, value in asking.sent.form.items()
+        for name, value in request.sent.form.items()
         if name not in (TOKEN_FIELD, ONCE_FIELD) and value.strip()
     }
 
@@ -61,22 +61,22 @@ def choice_of(field: str, given: str, choices: Sequence[str]) -> str:
     return given
 
 
-def seal_form(asking: PageRequest, user_id: str) -> str:
+def seal_form(request: PageRequest, user_id: str) -> str:
     """Returns what was typed, for a cookie that only this user (raw id) gets the form back from.
     It is empty if nothing was typed into the page that the browser showed, or too much to be kept.
     A form with a file is not kept: it has not been read.
     """
-    page_path = asking.page.partition("?")[0]
-    fields = {name: value for name, value in asking.sent.form.items() if name not in NEVER_KEPT}
+    page_path = request.page.partition("?")[0]
+    fields = {name: value for name, value in request.sent.form.items() if name not in NEVER_KEPT}
     # the part of a page that is asked for while somebody types has an address below the page's
     # a button alone has nothing typed in it, and shall not replace what another tab has
     is_typed = bool(fields.keys() - {"do"})
-    if not is_typed or not f"{asking.at}/".startswith(f"{page_path}/"):
+    if not is_typed or not f"{request.at}/".startswith(f"{page_path}/"):
         return ""
-    until_ms = asking.now_ms + KEPT_MS
-    said = encode({"user": user_id, "page": asking.page, "until_ms": until_ms, "fields": fields})
+    until_ms = request.now_ms + KEPT_MS
+    said = encode({"user": user_id, "page": request.page, "until_ms": until_ms, "fields": fields})
     text = base64.b85encode(zlib.compress(said, 9)).decode()
-    found = encrypt(asking.service.secret_keys, PURPOSE, text)
+    found = encrypt(request.service.secret_keys, PURPOSE, text)
     return found if len(found) <= KEPT_OCTETS_MAX else ""
 
 
@@ -85,37 +85,37 @@ def keep_form(response: Response, kept: str) -> None:
     set_cookie(response, KEPT_COOKIE, kept, kept_s=KEPT_MS // 1_000)
 
 
-def seal_form_of_ended_session(asking: PageRequest) -> str:
+def seal_form_of_ended_session(request: PageRequest) -> str:
     """Returns what `seal_form` does for the user whose session has ended by itself. It is empty if
     nobody knows who that was: what a stranger types is shown to no user.
     """
-    with asking.db.read() as tx:
-        user_id = sign_ins.user_of_ended(tx, asking.session, now_ms=asking.now_ms)
-    return "" if user_id is None else seal_form(asking, user_id)
+    with request.db.read() as tx:
+        user_id = sign_ins.user_of_ended(tx, request.session, now_ms=request.now_ms)
+    return "" if user_id is None else seal_form(request, user_id)
 
 
-def has_kept_form(asking: PageRequest) -> bool:
+def has_kept_form(request: PageRequest) -> bool:
     """Returns whether the browser keeps a form of the page that is asked for."""
-    return _kept_form(asking).get("page") == asking.page
+    return _kept_form(request).get("page") == request.page
 
 
-def refill(asking: PageRequest, user_id: str) -> PageRequest:
+def refill(request: PageRequest, user_id: str) -> PageRequest:
     """Returns the request for a page as if its form had been typed into by now, if this user (raw
     id) had done so before he or she had to sign in; or else as it is.
     """
-    kept = _kept_form(asking)
-    if (kept.get("user"), kept.get("page")) != (user_id, asking.page):
-        return asking
-    return asking._replace(sent=asking.sent._replace(form=kept["fields"]), is_refilled=True)
+    kept = _kept_form(request)
+    if (kept.get("user"), kept.get("page")) != (user_id, request.page):
+        return request
+    return request._replace(sent=request.sent._replace(form=kept["fields"]), is_refilled=True)
 
 
-def _kept_form(asking: PageRequest) -> Mapping[str, Any]:
+def _kept_form(request: PageRequest) -> Mapping[str, Any]:
     """Returns what the cookie of a browser says; nothing if there is none, or none any more."""
-    if not asking.kept or len(asking.kept) > KEPT_OCTETS_MAX:
+    if not request.kept or len(request.kept) > KEPT_OCTETS_MAX:
         return {}
     with suppress(SecretUnreadable):
-        text = decrypt(asking.service.secret_keys, PURPOSE, asking.kept)
+        text = decrypt(request.service.secret_keys, PURPOSE, request.kept)
         kept = decode_object(zlib.decompress(base64.b85decode(text)))
-        if asking.now_ms < kept["until_ms"]:
+        if request.now_ms < kept["until_ms"]:
             return kept
     return {}

@@ -79,11 +79,11 @@ def page_for_members(show: MembersPage) -> Handler:
     What it shows is of one moment. That the session is in use is written down when it is time.
     """
 
-    def handle(asking: PageRequest) -> Response:
-        with asking.db.read() as tx:
-            visit = visit_of(tx, asking)
-            response = show(tx, refill(asking, visit.session.user.id), visit)
-        record_session_use(asking, visit.session)
+    def handle(request: PageRequest) -> Response:
+        with request.db.read() as tx:
+            visit = visit_of(tx, request)
+            response = show(tx, refill(request, visit.session.user.id), visit)
+        record_session_use(request, visit.session)
         return response
 
     return handle
@@ -94,11 +94,11 @@ def long_page_for_members(show: LongPage) -> Handler:
     transactions, because one of them would last too long.
     """
 
-    def handle(asking: PageRequest) -> Response:
-        with asking.db.read() as tx:
-            visit = visit_of(tx, asking)
-        response = show(refill(asking, visit.session.user.id), visit)
-        record_session_use(asking, visit.session)
+    def handle(request: PageRequest) -> Response:
+        with request.db.read() as tx:
+            visit = visit_of(tx, request)
+        response = show(refill(request, visit.session.user.id), visit)
+        record_session_use(request, visit.session)
         return response
 
     return handle
@@ -110,20 +110,20 @@ def form_for_members(right: Right | None, do: MembersPage, show: FormPage) -> Ha
     refused, nothing is done, and the page is shown again with what is wrong.
     """
 
-    def handle(asking: PageRequest) -> Response:
+    def handle(request: PageRequest) -> Response:
         def effect(tx: Connection) -> Response:
-            visit = visit_of(tx, asking)
+            visit = visit_of(tx, request)
             if right is not None:
                 visit.require(tx, right)
-            return do(tx, asking, visit)
+            return do(tx, request, visit)
 
         try:
-            return asking.db.transact(effect)
+            return request.db.transact(effect)
         except InvalidRequest as refused:
             if not refused.fields:
                 raise  # it stands at no field, so a page of its own says it
-            with asking.db.read() as tx:
-                return show(tx, asking, visit_of(tx, asking), refused.fields)
+            with request.db.read() as tx:
+                return show(tx, request, visit_of(tx, request), refused.fields)
 
     return handle
 
@@ -131,11 +131,11 @@ def form_for_members(right: Right | None, do: MembersPage, show: FormPage) -> Ha
 def page_for_users(show: OwnPage) -> Handler:
     """Returns a handler that shows a page of their own to all who are signed in."""
 
-    def handle(asking: PageRequest) -> Response:
-        with asking.db.read() as tx:
-            visit = user_visit_of(tx, asking)
-            response = show(tx, refill(asking, visit.session.user.id), visit)
-        record_session_use(asking, visit.session)
+    def handle(request: PageRequest) -> Response:
+        with request.db.read() as tx:
+            visit = user_visit_of(tx, request)
+            response = show(tx, refill(request, visit.session.user.id), visit)
+        record_session_use(request, visit.session)
         return response
 
     return handle
@@ -146,14 +146,14 @@ def form_for_users(do: OwnPage, show: OwnFormPage) -> Handler:
     `page_for_users`.
     """
 
-    def handle(asking: PageRequest) -> Response:
+    def handle(request: PageRequest) -> Response:
         try:
-            return asking.db.transact(lambda tx: do(tx, asking, user_visit_of(tx, asking)))
+            return request.db.transact(lambda tx: do(tx, request, user_visit_of(tx, request)))
         except InvalidRequest as refused:
             if not refused.fields:
                 raise
-            with asking.db.read() as tx:
-                return show(tx, asking, user_visit_of(tx, asking), refused.fields)
+            with request.db.read() as tx:
+                return show(tx, request, user_visit_of(tx, request), refused.fields)
 
     return handle
 
@@ -163,23 +163,23 @@ def page_for_members_else_console(show: Handler) -> Handler:
     shows everybody else the page.
     """
 
-    def handle(asking: PageRequest) -> Response:
-        with asking.db.read() as tx:
-            user_id = sign_ins.session_of(tx, asking.session, now_ms=asking.now_ms).user.id
+    def handle(request: PageRequest) -> Response:
+        with request.db.read() as tx:
+            user_id = sign_ins.session_of(tx, request.session, now_ms=request.now_ms).user.id
             is_member = bool(users.memberships(tx, user_id))
             is_operator = not is_member and operators.role_of(tx, user_id) is not None
-        return redirect_to_console(asking) if is_operator else show(asking)
+        return redirect_to_console(request) if is_operator else show(request)
 
     return handle
 
 
-def redirect_to_console(asking: PageRequest) -> Response:
+def redirect_to_console(request: PageRequest) -> Response:
     """Leads to the console."""
     return RedirectResponse(CONSOLE, SEE_OTHER, HEADERS)
 
 
-def record_session_use(asking: PageRequest, session: sign_ins.Session) -> None:
+def record_session_use(request: PageRequest, session: sign_ins.Session) -> None:
     """Stores that a session is in use, if the last use that is stored is old enough."""
-    if session.needs_use_recorded(asking.now_ms):
-        with asking.db.write() as tx:
-            sign_ins.record_session_use(tx, asking.session, now_ms=asking.now_ms)
+    if session.needs_use_recorded(request.now_ms):
+        with request.db.write() as tx:
+            sign_ins.record_session_use(tx, request.session, now_ms=request.now_ms)

@@ -24,14 +24,14 @@ def with_one_more_row(wanted: PageWanted) -> PageWanted:
 
 
 def list_page(
-    asking: PageRequest, wanted: PageWanted, found: Sequence[Row], id_of: Callable[[Row], str]
+    request: PageRequest, wanted: PageWanted, found: Sequence[Row], id_of: Callable[[Row], str]
 ) -> ListPage[Row]:
     """Returns the page that is wanted, out of what was found for `with_one_more_row(wanted)`.
     `id_of` returns the raw id by which the list is sorted.
     """
     rows = list(found[: wanted.limit])
     before = id_of(rows[-1]) if len(found) > wanted.limit else None
-    return ListPage(rows, older_query(asking, before))
+    return ListPage(rows, older_query(request, before))
 
 
 def page_or_errors(
@@ -46,11 +46,11 @@ def page_or_errors(
         return ListPage([], None), list(refused.fields)
 
 
-def older_query(asking: PageRequest, before: str | None) -> str | None:
+def older_query(request: PageRequest, before: str | None) -> str | None:
     """Returns the query of the next page: the same one, below the raw id `before`. It returns None
     if there is no next page.
     """
     if before is None:
         return None
-    kept = [(name, value) for name, value in asking.sent.query if value and name != "cursor"]
+    kept = [(name, value) for name, value in request.sent.query if value and name != "cursor"]
     return f"?{urlencode([*kept, ('cursor', cursor_at(before))])}"

@@ -29,41 +29,41 @@ SAID: Final = {
 
 
 def show_list(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the members to all of them, and forms to owners."""
-    form = asking.sent.form
+    form = request.sent.form
     return page(
         "members.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         members=[
             (users.text_id(member.user), member)
             for member in members.of_account(tx, visit.account.id)
         ],
-        invitations=members.invitations_of(tx, visit.account.id, now_ms=asking.now_ms),
+        invitations=members.invitations_of(tx, visit.account.id, now_ms=request.now_ms),
         may_change=visit.may(Right.MEMBERS),
-        sends_mail=asking.service.sends_mail,
+        sends_mail=request.service.sends_mail,
         roles=ROLES,
         typed={"role": Role.VIEWER.value, **(form if form.get("do") == "invite" else {})},
         errors={error.field: error.message for error in errors},
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Does what a button of the list asks for: invite, withdraw an invitation, change a role, or
     remove a member.
     """
-    visit.require_fresh(asking.now_ms)
+    visit.require_fresh(request.now_ms)
     # who was removed while this waited for its turn changes nothing any more
     accounts.lock(tx, visit.account.id)
-    visit_of(tx, asking).require(tx, Right.MEMBERS)
-    form, account_id, now_ms = asking.sent.form, visit.account.id, asking.now_ms
+    visit_of(tx, request).require(tx, Right.MEMBERS)
+    form, account_id, now_ms = request.sent.form, visit.account.id, request.now_ms
     about: str | None  # what the audit log says of it; None: nothing was changed
     match form.get("do"):
         case "invite":
-            if not asking.service.sends_mail:
+            if not request.service.sends_mail:
                 raise NotFound("This service sends no mail. Its operator can add members.")
             password_tries.count_invitation(tx, account_id, form.get("email", ""), now_ms=now_ms)
             members.invite(
@@ -89,7 +89,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         case unknown:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
     if about is not None:
-        visit.audit(tx, asking, f"member.{form['do']}", detail=about)
+        visit.audit(tx, request, f"member.{form['do']}", detail=about)
     return redirect(f"{visit.home}/members", SAID[form["do"]])
 
 

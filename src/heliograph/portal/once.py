@@ -29,7 +29,7 @@ INCOMPLETE: Final = "This form is not complete. Load its page again, and fill it
 
 def run_form_once(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: Visit,
     path: str,
     *,
@@ -41,33 +41,33 @@ def run_form_once(
     portal's own. `is_always_done`: also if no more answers are stored today; then the form is not
     known again. Raises InvalidRequest, Conflict for a form that was changed since.
     """
-    place = _place(asking, visit, path, sandbox)
+    place = _place(request, visit, path, sandbox)
     try:
-        return run_once(tx, place, _form_digest(asking), effect, is_opt_out=is_always_done)
+        return run_once(tx, place, _form_digest(request), effect, is_opt_out=is_always_done)
     except Conflict as error:
         raise conflict_in_words(error, CHANGED) from error
 
 
 def run_path_form_once(
-    tx: Connection, asking: PageRequest, visit: Visit, effect: Callable[[Connection], Answer]
+    tx: Connection, request: PageRequest, visit: Visit, effect: Callable[[Connection], Answer]
 ) -> Answer:
     """Does what `run_form_once` does for the form of the path that is asked, which is always done:
     nobody is kept from removing a member because the API has answered much today.
     """
-    path = f"POST /portal{asking.at.removeprefix(visit.home)}"
+    path = f"POST /portal{request.at.removeprefix(visit.home)}"
     sandbox = visit.account.sandbox
     return run_form_once(
-        tx, asking, visit, path, sandbox=sandbox, effect=effect, is_always_done=True
+        tx, request, visit, path, sandbox=sandbox, effect=effect, is_always_done=True
     )
 
 
 def run_user_form_once(
-    tx: Connection, asking: PageRequest, user_id: str, effect: Callable[[Connection], Answer]
+    tx: Connection, request: PageRequest, user_id: str, effect: Callable[[Connection], Answer]
 ) -> Answer:
     """Does what `run_form_once` does for a form of no account: a user's (raw id), or NOBODY's."""
-    place = _place_of(asking, user_id)
+    place = _place_of(request, user_id)
     try:
-        return run_once(tx, place, _form_digest(asking), effect, is_counted=False)
+        return run_once(tx, place, _form_digest(request), effect, is_counted=False)
     except Conflict as error:
         raise conflict_in_words(error, CHANGED) from error
 
@@ -87,11 +87,11 @@ def redirect_once(
     is led there twice: a browser follows only the second answer.
     """
 
-    def handle(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    def handle(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         def effect(tx: Connection) -> Answer:
-            return _answer_of(do(tx, asking, visit))
+            return _answer_of(do(tx, request, visit))
 
-        return _redirect_of(run_path_form_once(tx, asking, visit, effect))
+        return _redirect_of(run_path_form_once(tx, request, visit, effect))
 
     return handle
 
@@ -103,21 +103,21 @@ def redirect_user_once(
     instead of leading to one, the form is not known again.
     """
 
-    def handle(tx: Connection, asking: PageRequest, visit: V) -> Response:
+    def handle(tx: Connection, request: PageRequest, visit: V) -> Response:
         shown: list[Response] = []
         user_id = visit.session.user.id
 
         def effect(tx: Connection) -> Answer:
-            done = do(tx, asking, visit)
+            done = do(tx, request, visit)
             if isinstance(done, Redirect):
                 return _answer_of(done)
             shown.append(done)
             return Answer({})
 
-        answer = run_user_form_once(tx, asking, user_id, effect)
+        answer = run_user_form_once(tx, request, user_id, effect)
         if not shown:
             return _redirect_of(answer)
-        free_key(tx, _place_of(asking, user_id))
+        free_key(tx, _place_of(request, user_id))
         return shown[0]
 
     return handle
@@ -140,33 +140,33 @@ def record_of(answer: Answer) -> dict[str, Any]:
     return decode_object(answer.raw)
 
 
-def random_of(asking: PageRequest, visit: Visit, purpose: str) -> bytes:
+def random_of(request: PageRequest, visit: Visit, purpose: str) -> bytes:
     """Returns 32 octets that are the same each time that this form is sent, and known to nobody who
     has not both the form and the service's secret key. What is made of them can be shown again and
     need not be stored. Raises InvalidRequest.
     """
-    return _random_of(asking, f"{visit.account.id} {visit.session.id}", purpose)
+    return _random_of(request, f"{visit.account.id} {visit.session.id}", purpose)
 
 
-def random_of_user(asking: PageRequest, session: sign_ins.Session, purpose: str) -> bytes:
+def random_of_user(request: PageRequest, session: sign_ins.Session, purpose: str) -> bytes:
     """Returns the same for a form of a user that is of no account. Raises InvalidRequest."""
-    return _random_of(asking, f"{session.user.id} {session.id}", purpose)
+    return _random_of(request, f"{session.user.id} {session.id}", purpose)
 
 
-def _random_of(asking: PageRequest, whose: str, purpose: str) -> bytes:
-    secret = derived_key(known(asking.service.secret_keys)[0], purpose)
-    said = f"{whose} {once_value_of(asking)}".encode()
+def _random_of(request: PageRequest, whose: str, purpose: str) -> bytes:
+    secret = derived_key(known(request.service.secret_keys)[0], purpose)
+    said = f"{whose} {once_value_of(request)}".encode()
     return hmac.new(secret, said, hashlib.sha256).digest()
 
 
-def send_once(asking: PageRequest, request: SendRequest, path: str) -> None:
+def send_once(request: PageRequest, send_request: SendRequest, path: str) -> None:
     """Sees to it that a form whose send goes to the acceptor is sent once. `path` is the portal's
     own. Raises InvalidRequest. The acceptor then raises Conflict for a form that was changed since:
     `conflict_in_words` says so.
     """
-    request.idempotency_key = _key_of(asking)
-    request.body_sha256 = sha256_of_body(_form_digest(asking))
-    request.path = path
+    send_request.idempotency_key = _key_of(request)
+    send_request.body_sha256 = sha256_of_body(_form_digest(request))
+    send_request.path = path
 
 
 def conflict_in_words(error: Conflict, words: str) -> Conflict:
@@ -177,36 +177,36 @@ def conflict_in_words(error: Conflict, words: str) -> Conflict:
 
 
 def forget_once(
-    tx: Connection, asking: PageRequest, visit: Visit, path: str, *, sandbox: bool
+    tx: Connection, request: PageRequest, visit: Visit, path: str, *, sandbox: bool
 ) -> None:
     """Forgets that a form was sent, because what it began was undone in a later transaction."""
-    free_key(tx, _place(asking, visit, path, sandbox))
+    free_key(tx, _place(request, visit, path, sandbox))
 
 
-def once_value_of(asking: PageRequest) -> str:
+def once_value_of(request: PageRequest) -> str:
     """Returns the random value of the form that was sent. Raises InvalidRequest."""
-    value = asking.sent.form.get(ONCE_FIELD, "").strip()
+    value = request.sent.form.get(ONCE_FIELD, "").strip()
     if not value:
         # at no field: this one is not shown, so its name would tell nobody anything
         raise InvalidRequest(INCOMPLETE)
     return value
 
 
-def _place(asking: PageRequest, visit: Visit, path: str, sandbox: bool) -> KeyPlace:
-    return KeyPlace(visit.account.id, sandbox, path, _key_of(asking))
+def _place(request: PageRequest, visit: Visit, path: str, sandbox: bool) -> KeyPlace:
+    return KeyPlace(visit.account.id, sandbox, path, _key_of(request))
 
 
-def _place_of(asking: PageRequest, user_id: str) -> KeyPlace:
-    return KeyPlace(user_id, False, f"POST {asking.at}"[:PATH_MAX], _key_of(asking))
+def _place_of(request: PageRequest, user_id: str) -> KeyPlace:
+    return KeyPlace(user_id, False, f"POST {request.at}"[:PATH_MAX], _key_of(request))
 
 
-def _key_of(asking: PageRequest) -> str:
-    return hashlib.sha256(once_value_of(asking).encode()).hexdigest()
+def _key_of(request: PageRequest) -> str:
+    return hashlib.sha256(once_value_of(request).encode()).hexdigest()
 
 
-def _form_digest(asking: PageRequest) -> bytes:
+def _form_digest(request: PageRequest) -> bytes:
     """Returns what the form says, to know an equal one by."""
-    said = body_of(asking)
-    for number, file in enumerate(asking.sent.files):
+    said = body_of(request)
+    for number, file in enumerate(request.sent.files):
         said[f"file {number}"] = hashlib.sha256(file.content).hexdigest()
     return encode(said)

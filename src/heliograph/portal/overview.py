@@ -70,7 +70,7 @@ class Attention(NamedTuple):
     page: str
 
 
-def show_overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_overview(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows what the account of this visit has, and its last messages."""
     account = visit.account
     held = wallet.wallet_of(tx, account.id)
@@ -79,12 +79,12 @@ def show_overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response
     )
     return page(
         "overview.html",
-        asking,
+        request,
         visit=visit,
         sms_credits=held.shown.sms_credits,
         money=money(held.shown.balance_minor, held.currency),
         messages=[row(message) for message in found.messages],
-        activity=_activity(tx, asking, visit),
+        activity=_activity(tx, request, visit),
         advice=ADVICE,
         others=[(other.name, home_of(other)) for other in visit.others],
         notices=_notices(tx, visit, held),
@@ -92,18 +92,18 @@ def show_overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response
     )
 
 
-def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> RecentActivity | None:
+def _activity(tx: Connection, request: PageRequest, visit: Visit) -> RecentActivity | None:
     """Returns what was sent lately, or None if nothing was."""
     account = visit.account
     zone, of = ZoneInfo(account.time_zone), ReportOf(account.id, sandbox=account.sandbox)
-    today = rollup_reports.day_of(asking.now_ms, zone)
+    today = rollup_reports.day_of(request.now_ms, zone)
     days = rollup_reports.parts_of(
         tx, of, rollup_reports.spans_of_days(today - timedelta(days=DAYS - 1), today, zone)
     )
     added = rollup_reports.total(day.figures for day in days)
     if not added.messages:
         return None
-    hours = last_hours(tx, visit, visit.mode, asking.now_ms)
+    hours = last_hours(tx, visit, visit.mode, request.now_ms)
     reasons = [
         FailureCount(code, messages)
         for code, messages in zip(ERROR_CODES, added.errors, strict=True)

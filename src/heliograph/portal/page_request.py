@@ -194,23 +194,23 @@ class PageRequest(NamedTuple):
         return secrets.token_urlsafe(_ONCE_OCTETS)
 
 
-def site_of(request: Request) -> str:
+def site_of(http_request: Request) -> str:
     """Returns the address that a browser knows this service by. Sessions come over HTTPS, or from
     the machine itself, so what a proxy in front speaks does not matter.
     """
-    host = request.headers.get("host", "")
+    host = http_request.headers.get("host", "")
     if not HOST.fullmatch(host):
         return DEVELOPMENT_URL
-    is_near = request.url.hostname in NEAR
+    is_near = http_request.url.hostname in NEAR
     return f"{'http' if is_near else 'https'}://{host}"
 
 
-def page_of(request: Request) -> str:
+def page_of(http_request: Request) -> str:
     """Returns the page that a request asks for, or whose form it sends, as its browser says."""
-    if request.method == "GET":
-        return path_of_page(f"{request.url.path}?{request.url.query}".rstrip("?"))
-    before = _split(request.headers.get("referer", ""))
-    is_ours = before.netloc == request.headers.get("host")
+    if http_request.method == "GET":
+        return path_of_page(f"{http_request.url.path}?{http_request.url.query}".rstrip("?"))
+    before = _split(http_request.headers.get("referer", ""))
+    is_ours = before.netloc == http_request.headers.get("host")
     return path_of_page(f"{before.path}?{before.query}".rstrip("?") if is_ours else "")
 
 
@@ -227,18 +227,18 @@ def new_form_secret() -> str:
     return secrets.token_urlsafe(_COOKIE_OCTETS)
 
 
-def read_query(request: Request) -> list[tuple[str, str]]:
+def read_query(http_request: Request) -> list[tuple[str, str]]:
     """Returns the parameters of a query. Raises InvalidRequest."""
-    return _fields_of(request.url.query, "query")
+    return _fields_of(http_request.url.query, "query")
 
 
-async def read_form(request: Request) -> dict[str, str]:
+async def read_form(http_request: Request) -> dict[str, str]:
     """Returns the fields of a form. Of a field that comes twice, the last counts.
 
     Raises PayloadTooLarge and InvalidRequest.
     """
     body = bytearray()
-    async for part in request.stream():
+    async for part in http_request.stream():
         body += part
         if len(body) > FORM_OCTETS_MAX:
             raise PayloadTooLarge(f"A form may have {FORM_OCTETS_MAX} octets.")
@@ -262,22 +262,22 @@ def _fields_of(text: str, of: str) -> list[tuple[str, str]]:
     return fields
 
 
-def require_ours(request: Request, asking: PageRequest) -> None:
+def require_ours(http_request: Request, request: PageRequest) -> None:
     """Raises ForeignForm unless the form comes from a page of this site and carries its token."""
-    require_this_site(request)
-    token = asking.sent.form.get(TOKEN_FIELD, "")
-    if not asking.form_secret or not hmac.compare_digest(
-        token.encode(), asking.form_token.encode()
+    require_this_site(http_request)
+    token = request.sent.form.get(TOKEN_FIELD, "")
+    if not request.form_secret or not hmac.compare_digest(
+        token.encode(), request.form_token.encode()
     ):
         raise ForeignForm()
 
 
-def require_this_site(request: Request) -> None:
+def require_this_site(http_request: Request) -> None:
     """Raises ForeignForm for a request that a page of another site has made."""
-    site = request.headers.get("sec-fetch-site", "same-origin")
-    origin = request.headers.get("origin")
+    site = http_request.headers.get("sec-fetch-site", "same-origin")
+    origin = http_request.headers.get("origin")
     if site not in ("same-origin", "none") or (
-        origin is not None and _split(origin).netloc != request.headers.get("host")
+        origin is not None and _split(origin).netloc != http_request.headers.get("host")
     ):
         raise ForeignForm()
 

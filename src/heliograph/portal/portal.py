@@ -134,23 +134,23 @@ class Portal:
         await self._lanes.close()
 
     def _page_route(self, path: str, handler: Handler) -> Route:
-        async def show(request: Request) -> Response:
+        async def show(http_request: Request) -> Response:
             try:
-                sent = Sent(query=read_query(request))
+                sent = Sent(query=read_query(http_request))
             except ServiceError as refused:
-                return await self._answer(request, _refusal_handler(refused), NOTHING_SENT)
-            return await self._answer(request, handler, sent)
+                return await self._answer(http_request, _refusal_handler(refused), NOTHING_SENT)
+            return await self._answer(http_request, handler, sent)
 
         return Route(path, show, methods=["GET"])
 
     def _form_route(self, path: str, handler: Handler, lane: Lane) -> Route:
-        async def do(request: Request) -> Response:
+        async def do(http_request: Request) -> Response:
             try:
-                sent = Sent(form=await read_form(request))
-                require_ours(request, self._page_request(request, sent))
+                sent = Sent(form=await read_form(http_request))
+                require_ours(http_request, self._page_request(http_request, sent))
             except ServiceError as refused:
-                return await self._answer(request, _refusal_handler(refused), NOTHING_SENT)
-            return await self._answer(request, handler, sent, lane)
+                return await self._answer(http_request, _refusal_handler(refused), NOTHING_SENT)
+            return await self._answer(http_request, handler, sent, lane)
 
         return Route(path, do, methods=["POST"])
 
@@ -159,40 +159,40 @@ class Portal:
         with no page that says no.
         """
 
-        async def take(request: Request) -> Response:
+        async def take(http_request: Request) -> Response:
             try:
-                require_this_site(request)
-                asking = self._page_request(request, NOTHING_SENT)
-                allowed = await self._lanes.run(Lane.PAGES, lambda: may(asking))
+                require_this_site(http_request)
+                request = self._page_request(http_request, NOTHING_SENT)
+                allowed = await self._lanes.run(Lane.PAGES, lambda: may(request))
                 if allowed.status_code >= HTTPStatus.BAD_REQUEST:
                     return allowed
-                if page.may_lack_files and not is_upload(request):
-                    sent = Sent(form=await read_form(request))
+                if page.may_lack_files and not is_upload(http_request):
+                    sent = Sent(form=await read_form(http_request))
                 else:
-                    sent = await read_upload(request, page.octets_max, page.files_max)
-                require_ours(request, self._page_request(request, sent))
+                    sent = await read_upload(http_request, page.octets_max, page.files_max)
+                require_ours(http_request, self._page_request(http_request, sent))
             except ServiceError as refused:
-                return await self._answer(request, _handler_that_raises(refused), NOTHING_SENT)
-            return await self._answer(request, page.handle, sent)
+                return await self._answer(http_request, _handler_that_raises(refused), NOTHING_SENT)
+            return await self._answer(http_request, page.handle, sent)
 
         return Route(page.path, take, methods=["POST"])
 
     async def _answer(
-        self, request: Request, handler: Handler, sent: Sent, lane: Lane = Lane.PAGES
+        self, http_request: Request, handler: Handler, sent: Sent, lane: Lane = Lane.PAGES
     ) -> Response:
-        asking = self._page_request(request, sent)
+        request = self._page_request(http_request, sent)
         try:
-            response = await self._lanes.run(lane, lambda: _run_handler(handler, asking))
+            response = await self._lanes.run(lane, lambda: _run_handler(handler, request))
         except Unavailable as refused:  # too many wait
-            languages.use_language(asking.language)
-            response = _refusal_handler(refused)(asking)
+            languages.use_language(request.language)
+            response = _refusal_handler(refused)(request)
         if isinstance(response, Download):
-            response = await self._start_download(response, asking)
-        if FORM_COOKIE not in request.cookies and "set-cookie" not in response.headers:
-            set_cookie(response, FORM_COOKIE, asking.form_secret)
+            response = await self._start_download(response, request)
+        if FORM_COOKIE not in http_request.cookies and "set-cookie" not in response.headers:
+            set_cookie(response, FORM_COOKIE, request.form_secret)
         return response
 
-    async def _start_download(self, download: Download, asking: PageRequest) -> Response:
+    async def _start_download(self, download: Download, request: PageRequest) -> Response:
         """Returns a download when its first text is made, or a page that says why there is none.
         Each piece is made by a thread of the pages, and when the one before was sent: so who reads
         slowly keeps no thread and no transaction.
@@ -203,7 +203,7 @@ class Portal:
         except ServiceError as refused:
             failed = refused
             return await self._lanes.run(
-                Lane.PAGES, lambda: _run_handler(_handler_that_raises(failed), asking)
+                Lane.PAGES, lambda: _run_handler(_handler_that_raises(failed), request)
             )
         download.body_iterator = _chain(first, rest)
         return download
@@ -212,35 +212,35 @@ class Portal:
         while (piece := await self._lanes.run(Lane.PAGES, lambda: next(pieces, None))) is not None:
             yield piece
 
-    def _page_request(self, request: Request, sent: Sent) -> PageRequest:
+    def _page_request(self, http_request: Request, sent: Sent) -> PageRequest:
         return PageRequest(
             self._service,
             clock.now_ms(),
-            session=request.cookies.get(SESSION_COOKIE, ""),
-            waiting=request.cookies.get(WAITING_COOKIE, ""),
-            form_secret=request.cookies.get(FORM_COOKIE) or new_form_secret(),
-            path=request.path_params,
+            session=http_request.cookies.get(SESSION_COOKIE, ""),
+            waiting=http_request.cookies.get(WAITING_COOKIE, ""),
+            form_secret=http_request.cookies.get(FORM_COOKIE) or new_form_secret(),
+            path=http_request.path_params,
             sent=sent,
-            page=page_of(request),
-            browser=request.cookies.get(BROWSER_COOKIE, ""),
-            address=str(self._service.client_of(request.scope) or ""),
+            page=page_of(http_request),
+            browser=http_request.cookies.get(BROWSER_COOKIE, ""),
+            address=str(self._service.client_of(http_request.scope) or ""),
             loop=asyncio.get_running_loop(),
-            site=self._service.base_url or site_of(request),
-            seen_by=request.headers.get("user-agent", ""),
-            back=request.cookies.get(BACK_COOKIE, ""),
-            said=request.cookies.get(DONE_COOKIE, ""),
-            shown=request.headers.get(SHOWN_HEADER, ""),
-            at=request.url.path,
-            kept=request.cookies.get(KEPT_COOKIE, ""),
-            language=languages.known_language(request.cookies.get(LANGUAGE_COOKIE))
-            or languages.preferred_language(request.headers.get("accept-language", "")),
+            site=self._service.base_url or site_of(http_request),
+            seen_by=http_request.headers.get("user-agent", ""),
+            back=http_request.cookies.get(BACK_COOKIE, ""),
+            said=http_request.cookies.get(DONE_COOKIE, ""),
+            shown=http_request.headers.get(SHOWN_HEADER, ""),
+            at=http_request.url.path,
+            kept=http_request.cookies.get(KEPT_COOKIE, ""),
+            language=languages.known_language(http_request.cookies.get(LANGUAGE_COOKIE))
+            or languages.preferred_language(http_request.headers.get("accept-language", "")),
         )
 
-    async def _no_such_page(self, request: Request, error: Any) -> Response:
+    async def _no_such_page(self, http_request: Request, error: Any) -> Response:
         refused: ServiceError = NotFound("There is no such page.")
         if error.status_code == MethodNotAllowed.status:
             refused = MethodNotAllowed([], "This page does not take that method.")
-        response = await self._answer(request, _refusal_handler(refused), NOTHING_SENT)
+        response = await self._answer(http_request, _refusal_handler(refused), NOTHING_SENT)
         response.headers.update(error.headers or {})  # Allow, with 405
         return response
 
@@ -279,17 +279,17 @@ def portal_for(
     )
 
 
-def _run_handler(handler: Handler, asking: PageRequest) -> Response:
+def _run_handler(handler: Handler, request: PageRequest) -> Response:
     """Returns what a handler answers, or a page that says why there is no answer."""
-    languages.use_language(asking.language)
+    languages.use_language(request.language)
     try:
-        return handler(asking)
+        return handler(request)
     except sign_ins.NotSignedIn:
-        return _as_whole_page(sign_in_pages.show_signed_out(asking))
+        return _as_whole_page(sign_in_pages.show_signed_out(request))
     except NotFresh as missing:
-        return _as_whole_page(sign_in_pages.ask_to_sign_in_again(asking, missing))
+        return _as_whole_page(sign_in_pages.ask_to_sign_in_again(request, missing))
     except ServiceError as refused:
-        return _refusal_handler(refused)(asking)
+        return _refusal_handler(refused)(request)
 
 
 def _as_whole_page(response: Response) -> Response:
@@ -299,7 +299,7 @@ def _as_whole_page(response: Response) -> Response:
 
 
 def _handler_that_raises(error: ServiceError) -> Handler:
-    def fail(asking: PageRequest) -> Response:
+    def fail(request: PageRequest) -> Response:
         raise error
 
     return fail
@@ -312,13 +312,13 @@ async def _chain(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:
 
 
 def _refusal_handler(refused: ServiceError) -> Handler:
-    def refuse(asking: PageRequest) -> Response:
+    def refuse(request: PageRequest) -> Response:
         response = page(
             "refused.html",
-            asking,
+            request,
             status=refused.status,
             why=refused,
-            again=_fields_to_send_again(asking, refused),
+            again=_fields_to_send_again(request, refused),
         )
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
@@ -327,23 +327,23 @@ def _refusal_handler(refused: ServiceError) -> Handler:
     return refuse
 
 
-def _fields_to_send_again(asking: PageRequest, refused: ServiceError) -> dict[str, str]:
+def _fields_to_send_again(request: PageRequest, refused: ServiceError) -> dict[str, str]:
     """Returns the fields of a form that is to be done once, if nobody knows whether it was. What it
     says is done once only while the value of `once` stays the same, and a page that is asked for
     anew has another one.
     """
-    form = asking.sent.form
-    if refused.status < Unavailable.status or ONCE_FIELD not in form or asking.sent.file:
+    form = request.sent.form
+    if refused.status < Unavailable.status or ONCE_FIELD not in form or request.sent.file:
         return {}
     return {name: value for name, value in form.items() if name != TOKEN_FIELD}
 
 
-async def _home(request: Request) -> Response:
+async def _home(http_request: Request) -> Response:
     return RedirectResponse("/portal", headers=HEADERS)
 
 
-async def _static(request: Request) -> Response:
-    found = static_file(request.path_params["name"])
+async def _static(http_request: Request) -> Response:
+    found = static_file(http_request.path_params["name"])
     if found is None:
         raise HTTPException(404)
     return found

@@ -50,19 +50,19 @@ class Program(NamedTuple):
 
 
 def show_programs(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the programs, which say where the key has to be written."""
-    return _render(tx, asking, visit, None, errors)
+    return _render(tx, request, visit, None, errors)
 
 
-def make_key(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def make_key(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Makes a sandbox key that sends and reads, and shows the programs with it, this once. A form
     that is sent twice makes one key, and both answers show it: a browser shows only the last.
     """
-    visit.require_fresh(asking.now_ms)
-    choice_of("do", asking.sent.form.get("do", ""), ("make_key",))
-    random = random_of(asking, visit, PURPOSE)[: keys.RANDOM_OCTETS]
+    visit.require_fresh(request.now_ms)
+    choice_of("do", request.sent.form.get("do", ""), ("make_key",))
+    random = random_of(request, visit, PURPOSE)[: keys.RANDOM_OCTETS]
 
     def effect(tx: Connection) -> Answer:
         made = keys.issue(
@@ -73,19 +73,19 @@ def make_key(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             tier=keys.tiers_up_to(tx, visit.account.max_tier)[-1].name,
             permissions=PERMISSIONS,
             random=random,
-            now_ms=asking.now_ms,
+            now_ms=request.now_ms,
         )
         key_id = keys.text_id(made.record)
-        visit.audit(tx, asking, "key.make", key_id, f"sandbox: {KEY_NAME}")
+        visit.audit(tx, request, "key.make", key_id, f"sandbox: {KEY_NAME}")
         return Answer({"id": key_id})
 
-    run_form_once(tx, asking, visit, PATH, sandbox=True, effect=effect)
-    return _render(tx, asking, visit, keys.make_key(True, random))
+    run_form_once(tx, request, visit, PATH, sandbox=True, effect=effect)
+    return _render(tx, request, visit, keys.make_key(True, random))
 
 
 def _render(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: Visit,
     key: str | None,
     errors: Sequence[FieldError] = (),
@@ -93,12 +93,12 @@ def _render(
     usable = senders.usable(tx, visit.account.id, sandbox=True)
     sender = usable[0].sender if usable else SANDBOX_SENDER
     newest = _newest_message(tx, visit)
-    base, in_programs = f"{asking.site}/api/v1", key or KEY_TO_COME
+    base, in_programs = f"{request.site}/api/v1", key or KEY_TO_COME
     body = {"sender": sender, "message": TEXT, "recipients": [PHONE]}
     status_path = f"/messages/{newest or MESSAGE_TO_COME}"
     return page(
         "quickstart.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         key=key,

@@ -127,7 +127,7 @@ def redirect(path: str, said: DoneNotice | None = None) -> Redirect:
 
 def page(
     template: str,
-    asking: PageRequest,
+    request: PageRequest,
     *,
     status: int = 200,
     room: str = str(__package__),
@@ -140,50 +140,50 @@ def page(
     the answer is empty, and no page is made. `is_form_page` says whether it shows a form again also
     where nothing was refused.
     """
-    is_again = is_form_page or asking.is_refilled or status >= HTTPStatus.BAD_REQUEST
+    is_again = is_form_page or request.is_refilled or status >= HTTPStatus.BAD_REQUEST
     language = languages.language()
-    live_shown = _hash_of_content(language, asking, values) if is_live else ""
-    if asking.shown and asking.shown == live_shown:
+    live_shown = _hash_of_content(language, request, values) if is_live else ""
+    if request.shown and request.shown == live_shown:
         return Response(status_code=NO_CONTENT, headers=HEADERS)
     text = (
         _environment(language, room)
         .get_template(template)
         .render(
-            form_token=asking.form_token,
+            form_token=request.form_token,
             token_field=TOKEN_FIELD,
-            now_ms=asking.now_ms,
+            now_ms=request.now_ms,
             style=_address_of_file("portal.css"),
             script=_address_of_file("portal.js"),
             passkey_script=_address_of_file("passkeys.js"),
             icon=_address_of_file("icon.svg"),
             htmx=_address_of_file("htmx.js"),
             language=language,
-            here_again=asking.page,
-            page_of_form=asking.page_of_form if is_again else "",
+            here_again=request.page,
+            page_of_form=request.page_of_form if is_again else "",
             live_shown=live_shown,
-            said=languages.translated(DONE_NOTICES.get(asking.said, "")),
-            is_refilled=asking.is_refilled,
-            once=asking.once_after(status),
+            said=languages.translated(DONE_NOTICES.get(request.said, "")),
+            is_refilled=request.is_refilled,
+            once=request.once_after(status),
             **values,
         )
     )
     response = HTMLResponse(
         text, status, {**HEADERS, **_LANGUAGE_HEADERS, "content-language": language}
     )
-    if asking.said:
+    if request.said:
         drop_cookie(response, DONE_COOKIE)
-    if asking.is_refilled:
+    if request.is_refilled:
         drop_cookie(response, KEPT_COOKIE)
     return response
 
 
-def _hash_of_content(language: str, asking: PageRequest, values: Mapping[str, Any]) -> str:
+def _hash_of_content(language: str, request: PageRequest, values: Mapping[str, Any]) -> str:
     """Returns a hash of all that a page is made of, but what is another with each request. Times
     that are shown as an age grow older by the minute. The session stands for the visit: who gets
     another role gets another session.
     """
     lasting = {name: value for name, value in values.items() if name not in OF_ONE_REQUEST}
-    all_of_it = repr((language, asking.session, asking.now_ms // _AGES_MS, lasting))
+    all_of_it = repr((language, request.session, request.now_ms // _AGES_MS, lasting))
     return hashlib.sha256(all_of_it.encode(errors="surrogatepass")).hexdigest()[:_SHOWN_DIGITS]
 
 

@@ -22,17 +22,17 @@ SHOW: Final = {"failures": True, "successes": False}
 KEYS_NAMED_MAX: Final = 1_000  # of an account: as many as one list of keys has
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the requests that the query selects, newest first."""
-    typed = dict(asking.sent.query)
+    typed = dict(request.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
-    found, errors = page_or_errors(lambda: _select(tx, asking, visit))
+    found, errors = page_or_errors(lambda: _select(tx, request, visit))
     return page(
         "request_log.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
-        requests=[(requests.text_id(request), request) for request in found.rows],
+        requests=[(requests.text_id(logged), logged) for logged in found.rows],
         key_names=_key_names(tx, visit) if found.rows else {},
         older=found.older,
         typed=typed,
@@ -44,9 +44,9 @@ def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[LoggedRequest]:
+def _select(tx: Connection, request: PageRequest, visit: Visit) -> ListPage[LoggedRequest]:
     """Raises InvalidRequest."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     sandbox = (query.choice("mode", visit.modes) or visit.mode) == "sandbox"
     show = query.choice("show", tuple(SHOW))
     wanted = read_page(query)
@@ -59,7 +59,7 @@ def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Logge
         with_one_more_row(wanted),
         sandbox=sandbox,
     )
-    return list_page(asking, wanted, found, lambda request: request.id)
+    return list_page(request, wanted, found, lambda logged: logged.id)
 
 
 def _request_id(query: Query) -> str | None:

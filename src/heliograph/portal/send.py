@@ -60,62 +60,62 @@ class SendAttempt(NamedTuple):
     counted: TextCount | None
 
 
-def show_form(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_form(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the form to those who may send. What the query has is filled in."""
     visit.require(tx, Right.SEND)
-    return _render(tx, asking, visit)
+    return _render(tx, request, visit)
 
 
-def count(asking: PageRequest) -> Response:
+def count(request: PageRequest) -> Response:
     """Returns the part of the page that counts, for what is typed so far."""
-    visit = visit_of_sender(asking)
-    return page("send_count.html", asking, visit=visit, counted=_count_text(asking, visit))
+    visit = visit_of_sender(request)
+    return page("send_count.html", request, visit=visit, counted=_count_text(request, visit))
 
 
-def send(asking: PageRequest) -> Response:
+def send(request: PageRequest) -> Response:
     """Sends the text, and leads to what became of it. With the button that counts, it shows what
     it takes and costs. What POST /sms/send would refuse is refused in the same words.
     """
-    visit = visit_of_sender(asking)
-    tried = attempt(asking, visit)
+    visit = visit_of_sender(request)
+    tried = attempt(request, visit)
     if tried.answer is None:
-        with asking.db.read() as tx:
-            return _render(tx, asking, visit, tried.error, tried.counted)
+        with request.db.read() as tx:
+            return _render(tx, request, visit, tried.error, tried.counted)
     mode = "?mode=sandbox" if tried.sandbox else "?mode=live"
     found = tried.answer["message_id"]
     below = f"/{found}" if found else f"{mode}&send_id={tried.answer['send_id']}"
     return redirect(f"{visit.home}/messages{below}", DoneNotice.ON_ITS_WAY)
 
 
-def attempt(asking: PageRequest, visit: Visit, answers: AnsweredText | None = None) -> SendAttempt:
+def attempt(request: PageRequest, visit: Visit, answers: AnsweredText | None = None) -> SendAttempt:
     """Does what a form that sends asks for. A form that is sent twice sends once. `answers` is the
     account's inbound text that it answers.
     """
     try:
-        request = _answer_request(asking, visit, answers)
-        request.dry_run = asking.sent.form.get("do") != "send"
-        if not request.dry_run:
-            send_once(asking, request, PATH)
-        answer = accept(asking, request)
+        send_request = _answer_request(request, visit, answers)
+        send_request.dry_run = request.sent.form.get("do") != "send"
+        if not send_request.dry_run:
+            send_once(request, send_request, PATH)
+        answer = accept(request, send_request)
     except ServiceError as refusal:
         error = conflict_in_words(refusal, CHANGED) if isinstance(refusal, Conflict) else refusal
-        return SendAttempt(None, False, error, _count_text(asking, visit, answers))
-    if request.dry_run:
-        return SendAttempt(None, False, None, _count_text(asking, visit, answers))
-    return SendAttempt(answer, request.sandbox, None, None)
+        return SendAttempt(None, False, error, _count_text(request, visit, answers))
+    if send_request.dry_run:
+        return SendAttempt(None, False, None, _count_text(request, visit, answers))
+    return SendAttempt(answer, send_request.sandbox, None, None)
 
 
-def visit_of_sender(asking: PageRequest) -> Visit:
+def visit_of_sender(request: PageRequest) -> Visit:
     """Returns the visit of somebody who may send. Raises Forbidden for others."""
-    with asking.db.read() as tx:
-        visit = visit_of(tx, asking)
+    with request.db.read() as tx:
+        visit = visit_of(tx, request)
         visit.require(tx, Right.SEND)
     return visit
 
 
-def _request(asking: PageRequest, visit: Visit) -> SendRequest:
+def _request(request: PageRequest, visit: Visit) -> SendRequest:
     """Returns what the form asks for, as the API reads it. Raises InvalidRequest."""
-    body: dict[str, Any] = body_of(asking)
+    body: dict[str, Any] = body_of(request)
     mode = choice_of("mode", body.pop("mode", visit.mode), MODES)
     accounts.require_mode(visit.account, sandbox=mode == "sandbox")
     body = {name: body[name] for name in ("sender", "recipients", "reference") if name in body}
@@ -123,43 +123,45 @@ def _request(asking: PageRequest, visit: Visit) -> SendRequest:
         body["recipients"] = [
             number for number in BETWEEN_NUMBERS.split(body["recipients"]) if number
         ]
-    body["message"] = typed_text(asking)
+    body["message"] = typed_text(request)
     return read_send_request(
         body,
-        ids.new_number(asking.now_ms),
+        ids.new_number(request.now_ms),
         visit.account.id,
         sandbox=mode == "sandbox",
         home=visit.account.country_code,
     )
 
 
-def _answer_request(asking: PageRequest, visit: Visit, answers: AnsweredText | None) -> SendRequest:
+def _answer_request(
+    request: PageRequest, visit: Visit, answers: AnsweredText | None
+) -> SendRequest:
     """Returns what `_request` does, as an answer to a text if there is one."""
-    request = _request(asking, visit)
+    send_request = _request(request, visit)
     if answers is not None:
-        answer_to(request, answers)
-    return request
+        answer_to(send_request, answers)
+    return send_request
 
 
-def typed_text(asking: PageRequest) -> str:
+def typed_text(request: PageRequest) -> str:
     """Returns the text as it was typed: forms carry each end of a line as two characters."""
-    return asking.sent.form.get("message", "").replace("\r\n", "\n")
+    return request.sent.form.get("message", "").replace("\r\n", "\n")
 
 
-def accept(asking: PageRequest, request: SendRequest) -> dict[str, Any]:
+def accept(request: PageRequest, send_request: SendRequest) -> dict[str, Any]:
     """Returns `data` of the answer. Raises what POST /sms/send refuses."""
-    service = asking.service
-    sending = accept_or_explain(service.acceptor, service.db, request, asking.in_thread)
-    return send_answer(asking.awaited(sending).send, dry_run=request.dry_run)
+    service = request.service
+    sending = accept_or_explain(service.acceptor, service.db, send_request, request.in_thread)
+    return send_answer(request.awaited(sending).send, dry_run=send_request.dry_run)
 
 
 def _count_text(
-    asking: PageRequest, visit: Visit, answers: AnsweredText | None = None
+    request: PageRequest, visit: Visit, answers: AnsweredText | None = None
 ) -> TextCount | None:
     """Returns what the text takes, and its price if all is there that a price needs. `answers` is
     the inbound text that it answers.
     """
-    text = typed_text(asking)
+    text = typed_text(request)
     if not text:
         return None
     beyond = beyond_gsm7(text)
@@ -167,9 +169,9 @@ def _count_text(
     without = count_segments("".join("x" if each in beyond else each for each in text))
     answer = None
     try:
-        request = _answer_request(asking, visit, answers)
-        request.dry_run = True
-        answer = accept(asking, request)
+        send_request = _answer_request(request, visit, answers)
+        send_request.dry_run = True
+        answer = accept(request, send_request)
     except ServiceError:
         pass  # the button that sends says what is missing
     return TextCount(
@@ -193,7 +195,7 @@ def _visible_name(character: str) -> str:
 
 def _render(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: Visit,
     error: ServiceError | None = None,
     counted: TextCount | None = None,
@@ -203,13 +205,13 @@ def _render(
     filled_in = {"mode": "sandbox", "sender": _usual_sender(tx, visit) or next(iter(names))}
     return page(
         "send.html",
-        asking,
+        request,
         is_form_page=True,
         status=200 if error is None else error.status,
         visit=visit,
         modes=visit.modes,
         names=names,
-        typed={**filled_in, **dict(asking.sent.query), **asking.sent.form},
+        typed={**filled_in, **dict(request.sent.query), **request.sent.form},
         errors=errors,
         why=why,
         counted=counted,

@@ -35,38 +35,38 @@ class SiteActivity(NamedTuple):
 NOTHING: Final = SiteActivity([], [], None)
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the account's sites of both modes, newest first."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     wanted = read_page(query)
     query.finish()
     found = plugin.sites_page(
         tx, limit=wanted.limit + 1, account_id=visit.account.id, before_id=wanted.before
     )
-    on_page = list_page(asking, wanted, found, lambda site: site.id)
+    on_page = list_page(request, wanted, found, lambda site: site.id)
     heard = plugin.last_heard(tx, on_page.rows)
     return page(
         "sites.html",
-        asking,
+        request,
         visit=visit,
         sites=[(plugin.text_id(site), site, heard[site.id]) for site in on_page.rows],
         older=on_page.older,
     )
 
 
-def show_site(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_site(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows one site, and its log or its events that the query selects, newest first."""
-    site = plugin.site_of(tx, visit.account.id, asking.path["site"])
-    typed = dict(asking.sent.query)
+    site = plugin.site_of(tx, visit.account.id, request.path["site"])
+    typed = dict(request.sent.query)
     activity = NOTHING
     errors: list[FieldError] = []
     try:
-        activity = _select(tx, asking, visit, site)
+        activity = _select(tx, request, visit, site)
     except InvalidRequest as refused:
         errors = list(refused.fields)
     return page(
         "site.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         site=site,
@@ -84,18 +84,18 @@ def show_site(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def _select(tx: Connection, asking: PageRequest, visit: Visit, site: Site) -> SiteActivity:
+def _select(tx: Connection, request: PageRequest, visit: Visit, site: Site) -> SiteActivity:
     """Raises InvalidRequest."""
-    query = Query(as_api_query(asking.sent.query, visit))
+    query = Query(as_api_query(request.sent.query, visit))
     wanted = read_page(query)
     filters = plugin.read_filters(query)
     show = query.choice("show", SHOWS) or SHOWS[0]
     query.finish()
     if show == "events":
         found = plugin.site_events_page(tx, site, wanted, filters)
-        return SiteActivity([], found.events, older_query(asking, found.next_before))
+        return SiteActivity([], found.events, older_query(request, found.next_before))
     log = plugin.site_log(tx, site, wanted, filters)
-    on_page = list_page(asking, wanted, log, lambda entry: entry.id)
+    on_page = list_page(request, wanted, log, lambda entry: entry.id)
     return SiteActivity(on_page.rows, [], on_page.older)
 
 

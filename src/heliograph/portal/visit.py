@@ -102,7 +102,7 @@ class Visit(NamedTuple):
     def audit(
         self,
         tx: Connection,
-        asking: PageRequest,
+        request: PageRequest,
         action: str,
         record: str | None = None,
         detail: str | None = None,
@@ -115,7 +115,7 @@ class Visit(NamedTuple):
             self.account.id,
             audit_log.Author(audit_log.AuthorKind.USER, user.id, user.email),
             audit_log.AuditEntry(action, record, detail),
-            now_ms=asking.now_ms,
+            now_ms=request.now_ms,
         )
 
 
@@ -169,7 +169,7 @@ def home_of(account: Account) -> str:
     return f"/portal/accounts/{accounts.text_id(account)}"
 
 
-def visit_of(tx: Connection, asking: PageRequest) -> Visit:
+def visit_of(tx: Connection, request: PageRequest) -> Visit:
     """Returns the visit that this request is. The account is the one that the path names by its
     id, or else the user's oldest. From now on the user's language is spoken, by the account's
     clocks.
@@ -177,36 +177,36 @@ def visit_of(tx: Connection, asking: PageRequest) -> Visit:
     Raises NotSignedIn; NotFound for an account that the user is no member of and does not act for,
     as if there were none.
     """
-    visit: Visit = (asking.visit_of or _visit_of)(tx, asking)
+    visit: Visit = (request.visit_of or _visit_of)(tx, request)
     languages.use_language(
-        languages.known_language(visit.session.user.language) or asking.language,
+        languages.known_language(visit.session.user.language) or request.language,
         visit.account.time_zone,
     )
     return visit
 
 
-def user_visit_of(tx: Connection, asking: PageRequest) -> UserVisit:
+def user_visit_of(tx: Connection, request: PageRequest) -> UserVisit:
     """Returns who asks for a page of his or her own. From now on the user's language is spoken.
 
     Raises NotSignedIn.
     """
-    session = sign_ins.session_of(tx, asking.session, now_ms=asking.now_ms)
+    session = sign_ins.session_of(tx, request.session, now_ms=request.now_ms)
     if users.memberships(tx, session.user.id):
-        return UserVisit(session, visit_of(tx, asking))
-    languages.use_language(languages.known_language(session.user.language) or asking.language)
+        return UserVisit(session, visit_of(tx, request))
+    languages.use_language(languages.known_language(session.user.language) or request.language)
     return UserVisit(session, None)
 
 
-def _visit_of(tx: Connection, asking: PageRequest) -> Visit:
-    session = sign_ins.session_of(tx, asking.session, now_ms=asking.now_ms)
-    languages.use_language(languages.known_language(session.user.language) or asking.language)
+def _visit_of(tx: Connection, request: PageRequest) -> Visit:
+    session = sign_ins.session_of(tx, request.session, now_ms=request.now_ms)
+    languages.use_language(languages.known_language(session.user.language) or request.language)
     memberships = users.memberships(tx, session.user.id)
     of_user = {
         accounts.text_id(account): (account, member.role)
         for member in memberships
         for account in [accounts.by_id(tx, member.account_id)]
     }
-    wanted = asking.path.get("account") or next(iter(of_user), None)
+    wanted = request.path.get("account") or next(iter(of_user), None)
     if wanted is None:
         raise NotFound(NO_ACCOUNT)
     if wanted not in of_user:

@@ -51,12 +51,12 @@ TELLS: Final = {
 FIELDS: Final = ("url", "mode", "events")
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the account's endpoints of both modes, the oldest first."""
     found = endpoints.all_endpoints(tx, visit.account.id, limit=2 * ENDPOINTS_PER_ACCOUNT_MAX)
     return page(
         "webhooks.html",
-        asking,
+        request,
         visit=visit,
         endpoints=[_record(endpoint, visit) for endpoint in found],
         may_add=visit.may(Right.WEBHOOKS),
@@ -64,17 +64,17 @@ def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 
 def show_form(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form that adds an endpoint."""
     visit.require(tx, Right.WEBHOOKS)
-    visit.require_fresh(asking.now_ms)
+    visit.require_fresh(request.now_ms)
     return page(
         "webhook_new.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
-        typed={"mode": visit.mode, **asking.sent.form},
+        typed={"mode": visit.mode, **request.sent.form},
         errors={error.field: error.message for error in errors},
         is_good=False,
         others=[error for error in errors if error.field not in FIELDS],
@@ -83,10 +83,10 @@ def show_form(
     )
 
 
-def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def add(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Adds an endpoint, and shows its secret."""
-    visit.require_fresh(asking.now_ms)
-    body = body_of(asking)
+    visit.require_fresh(request.now_ms)
+    body = body_of(request)
     mode = choice_of("mode", body.get("mode", visit.mode), MODES)
 
     def effect(tx: Connection) -> Answer:
@@ -97,55 +97,55 @@ def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             [kind for kind in KINDS if f"{EVENT_FIELD}{kind}" in body],
             sandbox=mode == "sandbox",
             include_customers="include_customers" in body,
-            secret_key=keys_in_use(tx, asking.service.secret_keys),
-            allow=asking.service.webhook_networks,
-            now_ms=asking.now_ms,
+            secret_key=keys_in_use(tx, request.service.secret_keys),
+            allow=request.service.webhook_networks,
+            now_ms=request.now_ms,
         )
         added = endpoints.text_id(endpoint.id)
-        visit.audit(tx, asking, "webhook.add", added, mode)
+        visit.audit(tx, request, "webhook.add", added, mode)
         return Answer({"id": added})
 
-    added = record_of(run_path_form_once(tx, asking, visit, effect))["id"]
-    return _secret(tx, asking, visit, endpoints.endpoint_of(tx, added))
+    added = record_of(run_path_form_once(tx, request, visit, effect))["id"]
+    return _secret(tx, request, visit, endpoints.endpoint_of(tx, added))
 
 
-def check_address(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def check_address(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Returns the part of the form that says whether the address typed so far can be added. Raises
     InvalidRequest.
     """
-    url = body_of(asking).get("url", "")
+    url = body_of(request).get("url", "")
     if url:
-        check_url(url, asking.service.webhook_networks)
-    return page("webhook_judged.html", asking, visit=visit, errors={}, is_good=bool(url))
+        check_url(url, request.service.webhook_networks)
+    return page("webhook_judged.html", request, visit=visit, errors={}, is_good=bool(url))
 
 
 def show_address_errors(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError]
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError]
 ) -> Response:
     """Returns that part with what is wrong."""
     wrong = {error.field: error.message for error in errors}
-    return page("webhook_judged.html", asking, visit=visit, errors=wrong, is_good=False)
+    return page("webhook_judged.html", request, visit=visit, errors=wrong, is_good=False)
 
 
 def show_endpoint(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows an endpoint, its newest events, and the attempts to deliver them."""
-    endpoint = _of_account(tx, asking, visit)
-    failed = dict(asking.sent.query).get("show") == "failed"
-    is_span = asking.sent.form.get("do") == "replay_since"
+    endpoint = _of_account(tx, request, visit)
+    failed = dict(request.sent.query).get("show") == "failed"
+    is_span = request.sent.form.get("do") == "replay_since"
     return page(
         "webhook.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         endpoint=_record(endpoint, visit),
-        is_rotating=(endpoint.former_until_ms or 0) > asking.now_ms,
+        is_rotating=(endpoint.former_until_ms or 0) > request.now_ms,
         events=history.events(tx, endpoint, limit=EVENTS_SHOWN, failed=failed),
         attempts=history.attempts(tx, endpoint, limit=ATTEMPTS_SHOWN),
         only_failed=failed,
         typed=as_form_fields(
-            asking.sent.form if is_span else _default_replay_span(endpoint, asking.now_ms), visit
+            request.sent.form if is_span else _default_replay_span(endpoint, request.now_ms), visit
         ),
         most=REPLAYED_AT_ONCE,
         may_change=visit.may(Right.WEBHOOKS),
@@ -154,24 +154,24 @@ def show_endpoint(
     )
 
 
-def show_event(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_event(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows what was sent of an event, and what each attempt was answered."""
-    endpoint, event_id = _of_account(tx, asking, visit), asking.path["event"]
+    endpoint, event_id = _of_account(tx, request, visit), request.path["event"]
     return page(
         "webhook_event.html",
-        asking,
+        request,
         visit=visit,
         endpoint=_record(endpoint, visit),
-        request=history.request(tx, endpoint, event_id),
+        event_request=history.request(tx, endpoint, event_id),
         event_id=event_id,
         attempts=history.attempts(tx, endpoint, limit=ATTEMPTS_SHOWN, event_id=event_id),
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Does what a button of an endpoint's page asks for."""
-    endpoint, form = _of_account(tx, asking, visit), asking.sent.form
-    text_id, now_ms = endpoints.text_id(endpoint.id), asking.now_ms
+    endpoint, form = _of_account(tx, request, visit), request.sent.form
+    text_id, now_ms = endpoints.text_id(endpoint.id), request.now_ms
     after: list[WebhookEndpoint] = []  # what it is then, where that may be the same as before
     said = DoneNotice.SAVED
     match form.get("do"):
@@ -180,13 +180,13 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         case "disable":
             after.append(endpoints.disable(tx, text_id, now_ms=now_ms))
         case "finish":  # the former secret signs no more
-            visit.require_fresh(asking.now_ms)
+            visit.require_fresh(request.now_ms)
             after.append(endpoints.finish_rotation(tx, text_id))
         case "replay":
             replay.replay_one(tx, endpoint, form.get("event", ""), now_ms=now_ms)
             said = DoneNotice.ON_ITS_WAY
         case "replay_since":
-            said = _replay_span(tx, asking, visit, endpoint)
+            said = _replay_span(tx, request, visit, endpoint)
             if said is DoneNotice.NOTHING_MISSED:
                 after.append(endpoint)
         case "remove":
@@ -194,53 +194,53 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         case unknown:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
     if endpoint not in after:
-        visit.audit(tx, asking, f"webhook.{form['do']}", text_id)
+        visit.audit(tx, request, f"webhook.{form['do']}", text_id)
     if form["do"] == "remove":
         return redirect(f"{visit.home}/webhooks", DoneNotice.REMOVED)
     return redirect(f"{visit.home}/webhooks/{text_id}", said)
 
 
-def reveal(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def reveal(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the secret of an endpoint; with the button for it, a new one is made first."""
-    visit.require_fresh(asking.now_ms)
-    endpoint = _of_account(tx, asking, visit)
+    visit.require_fresh(request.now_ms)
+    endpoint = _of_account(tx, request, visit)
     text_id = endpoints.text_id(endpoint.id)
-    is_new = asking.sent.form.get("do") == "rotate"
+    is_new = request.sent.form.get("do") == "rotate"
 
     def effect(tx: Connection) -> Answer:
-        visit.audit(tx, asking, "webhook.rotate" if is_new else "webhook.show_secret", text_id)
+        visit.audit(tx, request, "webhook.rotate" if is_new else "webhook.show_secret", text_id)
         if is_new:
-            keys = keys_in_use(tx, asking.service.secret_keys)
-            endpoints.rotate(tx, text_id, keys, now_ms=asking.now_ms)
+            keys = keys_in_use(tx, request.service.secret_keys)
+            endpoints.rotate(tx, text_id, keys, now_ms=request.now_ms)
         return Answer({})
 
-    run_path_form_once(tx, asking, visit, effect)
-    return _secret(tx, asking, visit, _of_account(tx, asking, visit))
+    run_path_form_once(tx, request, visit, effect)
+    return _secret(tx, request, visit, _of_account(tx, request, visit))
 
 
-def send_test(asking: PageRequest) -> Response:
+def send_test(request: PageRequest) -> Response:
     """Sends a signed sample, in no transaction, and shows what was answered. If the form is sent
     twice the receiver gets one event twice, as it may get any event.
     """
-    with asking.db.write() as tx:
-        visit = visit_of(tx, asking)
+    with request.db.write() as tx:
+        visit = visit_of(tx, request)
         visit.require(tx, Right.WEBHOOKS)
-        endpoint = _of_account(tx, asking, visit)
-        keys = keys_in_use(tx, asking.service.secret_keys)
-        secrets = endpoints.secrets_of(tx, endpoint.id, keys, asking.now_ms)
+        endpoint = _of_account(tx, request, visit)
+        keys = keys_in_use(tx, request.service.secret_keys)
+        secrets = endpoints.secrets_of(tx, endpoint.id, keys, request.now_ms)
     outcome = asyncio.run(
         send_sample(
             endpoint,
             accounts.text_id(visit.account),
             secrets,
-            asking.service.webhook_networks,
-            asking.now_ms,
-            random_of(asking, visit, SAMPLE_PURPOSE)[:ID_OCTETS].hex(),
+            request.service.webhook_networks,
+            request.now_ms,
+            random_of(request, visit, SAMPLE_PURPOSE)[:ID_OCTETS].hex(),
         )
     )
     return page(
         "webhook_tested.html",
-        asking,
+        request,
         visit=visit,
         endpoint=_record(endpoint, visit),
         outcome=outcome,
@@ -248,38 +248,38 @@ def send_test(asking: PageRequest) -> Response:
 
 
 def _secret(
-    tx: Connection, asking: PageRequest, visit: Visit, endpoint: WebhookEndpoint
+    tx: Connection, request: PageRequest, visit: Visit, endpoint: WebhookEndpoint
 ) -> Response:
-    keys = keys_in_use(tx, asking.service.secret_keys)
-    secret, _ = endpoints.secrets_of(tx, endpoint.id, keys, asking.now_ms)
+    keys = keys_in_use(tx, request.service.secret_keys)
+    secret, _ = endpoints.secrets_of(tx, endpoint.id, keys, request.now_ms)
     return page(
         "webhook_secret.html",
-        asking,
+        request,
         visit=visit,
         endpoint=_record(endpoint, visit),
         secret=secret,
     )
 
 
-def _of_account(tx: Connection, asking: PageRequest, visit: Visit) -> WebhookEndpoint:
+def _of_account(tx: Connection, request: PageRequest, visit: Visit) -> WebhookEndpoint:
     """Returns the endpoint that the path names. Raises NotFound for one of another account, too."""
-    endpoint = endpoints.endpoint_of(tx, asking.path["endpoint"])
+    endpoint = endpoints.endpoint_of(tx, request.path["endpoint"])
     if endpoint.account_id != visit.account.id:
-        raise NotFound(f"There is no webhook endpoint {shown(asking.path['endpoint'])}.")
+        raise NotFound(f"There is no webhook endpoint {shown(request.path['endpoint'])}.")
     return endpoint
 
 
 def _replay_span(
-    tx: Connection, asking: PageRequest, visit: Visit, endpoint: WebhookEndpoint
+    tx: Connection, request: PageRequest, visit: Visit, endpoint: WebhookEndpoint
 ) -> DoneNotice:
     """Delivers again what was not delivered in the span of the form, and returns what to say."""
-    sent = [(name, asking.sent.form.get(name, "")) for name in SPAN_FIELDS]
+    sent = [(name, request.sent.form.get(name, "")) for name in SPAN_FIELDS]
     query = Query(as_api_query(sent, visit))
     span = read_span(query)
     query.finish()
     if span.since_ms is None:
         raise refused("since", REQUIRED)
-    count = replay.replay_span(tx, endpoint, span.since_ms, span.until_ms, now_ms=asking.now_ms)
+    count = replay.replay_span(tx, endpoint, span.since_ms, span.until_ms, now_ms=request.now_ms)
     if count == REPLAYED_AT_ONCE:
         return DoneNotice.FIRST_ON_THEIR_WAY
     return DoneNotice.ON_ITS_WAY if count else DoneNotice.NOTHING_MISSED

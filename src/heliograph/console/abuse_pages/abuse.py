@@ -86,19 +86,19 @@ class NamedLookAlike(NamedTuple):
 
 def show_list(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows all of it, and the form that blocks a range. Hosts are shown to who may read texts."""
-    found = linked_hosts(tx, asking.now_ms)
+    found = linked_hosts(tx, request.now_ms)
     return page(
         "abuse.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
-        refused=_refused(tx, asking.now_ms),
-        volumes=_volumes(tx, asking.now_ms),
+        refused=_refused(tx, request.now_ms),
+        volumes=_volumes(tx, request.now_ms),
         read=found,
         links=_links(tx, found),
         look_alikes=_look_alikes(tx),
@@ -108,45 +108,45 @@ def show_list(
         days_before=DAYS_BEFORE,
         least=LEAST,
         times=TIMES,
-        typed=asking.sent.form,
+        typed=request.sent.form,
         errors={error.field: error.message for error in errors},
     )
 
 
-def block(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def block(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Makes the guard refuse a range of numbers to an account. Raises InvalidRequest."""
-    form = body_of(asking)
+    form = body_of(request)
     account = _account(tx, form.get("account", ""))
-    reason = reason_of(asking)
+    reason = reason_of(request)
     digits = form.get("range", "")
-    otp.block(tx, account.id, digits, asking.now_ms)
+    otp.block(tx, account.id, digits, request.now_ms)
     _audit(tx, visit, account, "otp.block", place=digits, reason=reason)
     return redirect(ABUSE, DoneNotice.SAVED)
 
 
 def ask_unblock(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows what is refused, and the form that lets it go. Without an account it leads to the list.
     Raises NotFound.
     """
-    asked = {**dict(asking.sent.query), **asking.sent.form}
+    asked = {**dict(request.sent.query), **request.sent.form}
     if not asked.get("account"):
         return RedirectResponse(ABUSE, SEE_OTHER, HEADERS)
     account = accounts.with_text_id(tx, asked.get("account", ""))
     found = [
         each
-        for each in _refused(tx, asking.now_ms, account_id=account.id)
+        for each in _refused(tx, request.now_ms, account_id=account.id)
         if each.place == asked.get("place", "")
     ]
     if not found:
         raise NotFound("One-time passwords are not refused there any more.")
     return page(
         "unblock.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
         each=found[0],
@@ -155,19 +155,19 @@ def ask_unblock(
     )
 
 
-def unblock(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def unblock(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Lets one-time passwords go out again, as the command does. Raises InvalidRequest and
     NotFound.
     """
-    form = asking.sent.form
-    reason = reason_of(asking)
+    form = request.sent.form
+    reason = reason_of(request)
     account = _account(tx, form.get("account", ""))
     place = form.get("place", "")
     if place.isdigit():
-        otp.unblock(tx, account.id, place, asking.now_ms)
+        otp.unblock(tx, account.id, place, request.now_ms)
     else:
         country_code = otp.ALL_COUNTRIES if place == EVERYWHERE else place
-        otp.forgive(tx, account.id, country_code, asking.now_ms)
+        otp.forgive(tx, account.id, country_code, request.now_ms)
     _audit(tx, visit, account, "otp.unblock", place=place, reason=reason)
     return redirect(ABUSE, DoneNotice.SAVED)
 

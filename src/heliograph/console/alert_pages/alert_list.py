@@ -90,14 +90,14 @@ def rule_in_words(rule: AlertRule) -> str:
     return ", ".join([*parts, f"held {rule.hold_s} s"])
 
 
-def redirect_to_alerts(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def redirect_to_alerts(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Leads to the page: a form that was sent here has none of its own."""
     return RedirectResponse(ALERTS, SEE_OTHER, HEADERS)
 
 
 def show_list(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
@@ -107,7 +107,7 @@ def show_list(
     last = alerts.last_notifications(tx, [recipient.id for recipient in recipients])
     return page(
         "alerts.html",
-        asking,
+        request,
         visit,
         is_live=True,
         status=400 if errors else 200,
@@ -117,19 +117,19 @@ def show_list(
         rules=rules,
         recipients=[ShownRecipient(each, last.get(each.id)) for each in recipients],
         watched=alerts.all_watched(tx),
-        typed=body_of(asking) if errors else {},
-        typed_rules=_typed_rules(rules, asking, errors),
+        typed=body_of(request) if errors else {},
+        typed_rules=_typed_rules(rules, request, errors),
         errors={error.field: error.message for error in errors},
     )
 
 
 def _typed_rules(
-    rules: list[ShownRule], asking: PageRequest, errors: Sequence[FieldError]
+    rules: list[ShownRule], request: PageRequest, errors: Sequence[FieldError]
 ) -> dict[str, str]:
     """Returns what the fields of the rules hold: what was typed, if it was refused. A rule that
     somebody else has changed meanwhile is shown as it is now.
     """
-    sent = asking.sent.form
+    sent = request.sent.form
     is_refused = bool(errors) and any(each.hold_field in sent for each in rules)
     filled = dict[str, str]()
     for each in rules:

@@ -20,47 +20,47 @@ from heliograph.requests import Answer
 CHANGES: Final = ("test", "remove")
 
 
-def add(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def add(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Adds an address. The secret of a webhook is shown, also to who sends this form twice. Raises
     InvalidRequest, and NotFound if the recipient was removed since.
     """
-    keys = keys_in_use(tx, asking.service.secret_keys)
+    keys = keys_in_use(tx, request.service.secret_keys)
 
     def effect(tx: Connection) -> Answer:
         recipient, _ = alerts.add_recipient(
             tx,
-            body_of(asking).get("address", ""),
+            body_of(request).get("address", ""),
             secret_key=keys,
-            allow=asking.service.webhook_networks,
-            now_ms=asking.now_ms,
+            allow=request.service.webhook_networks,
+            now_ms=request.now_ms,
         )
         after = cut(recipient.address, REASON_MAX)
         visit.audit(tx, None, "alert.add", recipient.text_id, after=after)
         return Answer({"id": recipient.text_id})
 
-    added = record_of(run_user_form_once(tx, asking, visit.session.user.id, effect))["id"]
+    added = record_of(run_user_form_once(tx, request, visit.session.user.id, effect))["id"]
     recipient = alerts.recipient_of(tx, added)
     secret = alerts.secret_of(tx, recipient.id, keys)
     if secret is None:
         return redirect(ALERTS, DoneNotice.SAVED)
-    return page("alert_secret.html", asking, visit, recipient=recipient, secret=secret)
+    return page("alert_secret.html", request, visit, recipient=recipient, secret=secret)
 
 
-def ask_removal(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def ask_removal(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Asks whether a recipient is to be removed. Raises NotFound."""
-    recipient = alerts.recipient_of(tx, asking.path["recipient"])
-    return page("alert_removal.html", asking, visit, recipient=recipient)
+    recipient = alerts.recipient_of(tx, request.path["recipient"])
+    return page("alert_removal.html", request, visit, recipient=recipient)
 
 
-def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Sends a test, or removes a recipient. Raises NotFound, InvalidRequest."""
-    wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
-    text_id = asking.path["recipient"]
+    wanted = choice_of("do", request.sent.form.get("do", ""), CHANGES)
+    text_id = request.path["recipient"]
     if wanted == "remove":
         gone = alerts.remove_recipient(tx, text_id)
         visit.audit(tx, None, "alert.remove", text_id, before=cut(gone.address, REASON_MAX))
         return redirect(ALERTS, DoneNotice.REMOVED)
     recipient = alerts.recipient_of(tx, text_id)
-    alerts.queue_notification(tx, recipient, alerts.TEST, None, asking.now_ms)
+    alerts.queue_notification(tx, recipient, alerts.TEST, None, request.now_ms)
     visit.audit(tx, None, "alert.test", text_id, after=cut(recipient.address, REASON_MAX))
     return redirect(ALERTS, DoneNotice.ON_ITS_WAY)

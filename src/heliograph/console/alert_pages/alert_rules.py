@@ -31,11 +31,11 @@ CHANGED_SINCE: Final = (
 )
 
 
-def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Sets all rules, as they stand in the form. Raises InvalidRequest, also when what the page
     showed is not what there is now.
     """
-    body = body_of(asking)
+    body = body_of(request)
     rules = alerts.locked_rules(tx)
     errors = [
         FieldError(shown_field(rule.kind), CHANGED_SINCE.format(rule_in_words(rule)))
@@ -66,10 +66,10 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     return redirect(ALERTS, DoneNotice.SAVED)
 
 
-def watch(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def watch(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Watches the wallet of an account, or watches it no more. Raises InvalidRequest, NotFound."""
-    wanted = choice_of("do", asking.sent.form.get("do", ""), WALLET_CHANGES)
-    body = body_of(asking)
+    wanted = choice_of("do", request.sent.form.get("do", ""), WALLET_CHANGES)
+    body = body_of(request)
     account = body.get("account", "")
     was = {each.text_id: str(each.credits_min) for each in alerts.locked_watched(tx)}
     if wanted == "unwatch":

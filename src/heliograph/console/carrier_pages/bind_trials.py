@@ -21,63 +21,63 @@ from heliograph.console.reasons import reason_of
 from heliograph.portal.page_request import PageRequest
 
 
-def try_new(asking: PageRequest, visit: OperatorVisit) -> Response:
+def try_new(request: PageRequest, visit: OperatorVisit) -> Response:
     """Tries what the form of a new carrier holds, and shows the form again with the answer. The
     password is not shown again.
     """
     try:
-        trial = _try_bind(asking, visit, _read_settings(asking))
+        trial = _try_bind(request, visit, _read_settings(request))
     except InvalidRequest as refused:
-        return _render_form(asking, visit, None, refused.fields)
-    return _render_form(asking, visit, trial)
+        return _render_form(request, visit, None, refused.fields)
+    return _render_form(request, visit, trial)
 
 
-def try_stored(asking: PageRequest, visit: OperatorVisit) -> Response:
+def try_stored(request: PageRequest, visit: OperatorVisit) -> Response:
     """Tries a carrier with the settings that are stored. Raises NotFound, InvalidRequest."""
-    with asking.db.read() as tx:
-        carrier = carriers.carrier_named(tx, asking.path["carrier"])
+    with request.db.read() as tx:
+        carrier = carriers.carrier_named(tx, request.path["carrier"])
         if carrier.type != "smpp":
             raise InvalidRequest(f"The carrier {carrier.name} is built in: nothing is bound to.")
-        connection = carriers.connection_settings(tx, carrier, asking.service.secret_keys)
-    trial = _try_bind(asking, visit, connection)
-    with asking.db.read() as tx:
-        return carrier_pages.show_carrier(tx, asking, visit, trial=trial)
+        connection = carriers.connection_settings(tx, carrier, request.service.secret_keys)
+    trial = _try_bind(request, visit, connection)
+    with request.db.read() as tx:
+        return carrier_pages.show_carrier(tx, request, visit, trial=trial)
 
 
-def try_before_adding(asking: PageRequest, visit: OperatorVisit) -> Response | None:
+def try_before_adding(request: PageRequest, visit: OperatorVisit) -> Response | None:
     """Tries a new carrier before it is added. If it cannot be bound, nothing is added and the form
     says why, unless the operator wants to add it all the same.
     """
-    if ADDED_ANYWAY in asking.sent.form:
+    if ADDED_ANYWAY in request.sent.form:
         return None
     try:
-        reason_of(asking)  # what is refused anyway is refused before anybody is called
-        trial = _try_bind(asking, visit, _read_settings(asking))
+        reason_of(request)  # what is refused anyway is refused before anybody is called
+        trial = _try_bind(request, visit, _read_settings(request))
     except InvalidRequest as refused:
-        return _render_form(asking, visit, None, refused.fields)
-    return None if trial.is_bound else _render_form(asking, visit, trial)
+        return _render_form(request, visit, None, refused.fields)
+    return None if trial.is_bound else _render_form(request, visit, trial)
 
 
-def _read_settings(asking: PageRequest) -> SmppSettings:
-    given = read_carrier(asking)
+def _read_settings(request: PageRequest) -> SmppSettings:
+    given = read_carrier(request)
     return trial_connection(given.name, given.settings, given.password)
 
 
-def _try_bind(asking: PageRequest, visit: OperatorVisit, connection: SmppSettings) -> BindTrial:
+def _try_bind(request: PageRequest, visit: OperatorVisit, connection: SmppSettings) -> BindTrial:
     state, detail = tried_bind(connection, TRIAL_S)
     trial = trial_in_words(connection, state, detail)
     there = f"{connection.system_id} at {connection.host}:{connection.port}"
-    with asking.db.write() as tx:
+    with request.db.write() as tx:
         what = "bound" if trial.is_bound else "not bound"
         visit.audit(tx, None, "carrier.try", connection.name, after=f"{there}: {what}")
     return trial
 
 
 def _render_form(
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     trial: BindTrial | None,
     errors: Sequence[FieldError] = (),
 ) -> Response:
-    with asking.db.read() as tx:
-        return carrier_pages.show_list(tx, asking, visit, errors, trial=trial)
+    with request.db.read() as tx:
+        return carrier_pages.show_list(tx, request, visit, errors, trial=trial)

@@ -70,17 +70,17 @@ class FigureLink(NamedTuple):
     is_shown: bool
 
 
-def show_figures(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_figures(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the figures of a carrier. Raises NotFound, InvalidRequest."""
-    carrier = carriers.carrier_named(tx, asking.path["carrier"])
-    span = _span(asking)
-    hours = carrier_hours(tx, carrier.id, span, asking.now_ms)
+    carrier = carriers.carrier_named(tx, request.path["carrier"])
+    span = _span(request)
+    hours = carrier_hours(tx, carrier.id, span, request.now_ms)
     total = SegmentFigures()
     for each in hours:
         total = total.plus(each.figures)
     return page(
         "carrier_figures.html",
-        asking,
+        request,
         visit,
         name=carrier.name,
         span=span,
@@ -90,18 +90,18 @@ def show_figures(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> R
         ],
         total=total,
         countries=by_country(hours),
-        plot=_plot(by_part(hours, span, asking.now_ms)),
+        plot=_plot(by_part(hours, span, request.now_ms)),
         rows=[(_label(each.start_ms), each) for each in hours[:ROWS_SHOWN_MAX]],
         is_cut=len(hours) > ROWS_SHOWN_MAX,
         busiest=_busiest(hours),
     )
 
 
-def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the figures as a file, oldest first. Raises NotFound, InvalidRequest."""
-    carrier = carriers.carrier_named(tx, asking.path["carrier"])
-    span = _span(asking)
-    hours = carrier_hours(tx, carrier.id, span, asking.now_ms)
+    carrier = carriers.carrier_named(tx, request.path["carrier"])
+    span = _span(request)
+    hours = carrier_hours(tx, carrier.id, span, request.now_ms)
     return Download(f"{carrier.name}-{span.name}.csv", _lines(hours))
 
 
@@ -109,8 +109,8 @@ def _path(name: str) -> str:
     return f"/console/carriers/{name}/figures"
 
 
-def _span(asking: PageRequest) -> FigureSpan:
-    query = Query(asking.sent.query)
+def _span(request: PageRequest) -> FigureSpan:
+    query = Query(request.sent.query)
     named = query.text("span")
     query.finish()
     return span_of_figures(named or "")

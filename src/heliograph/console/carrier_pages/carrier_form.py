@@ -25,14 +25,14 @@ class FilledCarrier(NamedTuple):
     password: str
 
 
-def read_carrier(asking: PageRequest) -> FilledCarrier:
+def read_carrier(request: PageRequest) -> FilledCarrier:
     """Returns what was filled in. Raises InvalidRequest for fields that are missing or no
     numbers.
     """
-    body = body_of(asking)
+    body = body_of(request)
     # its spaces belong to a password, so it is taken as it was typed
     return FilledCarrier(
-        body.get("name", ""), _settings(body), asking.sent.form.get("password", "")
+        body.get("name", ""), _settings(body), request.sent.form.get("password", "")
     )
 
 

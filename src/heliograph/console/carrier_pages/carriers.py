@@ -44,7 +44,7 @@ class ListedCarrier(NamedTuple):
 
 def show_list(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
     *,
@@ -60,7 +60,7 @@ def show_list(
     routes, waiting = routing.all_routes(tx), last_waiting(tx)
     return page(
         "carriers.html",
-        asking,
+        request,
         visit,
         status=400 if errors or (trial is not None and not trial.is_bound) else 200,
         carriers=[
@@ -68,7 +68,7 @@ def show_list(
             for carrier in found[:CARRIERS_SHOWN_MAX]
         ],
         is_cut=len(found) > CARRIERS_SHOWN_MAX,
-        typed=body_of(asking),
+        typed=body_of(request),
         trial=trial,
         errors={error.field: error.message for error in errors},
     )
@@ -76,7 +76,7 @@ def show_list(
 
 def show_carrier(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
     *,
@@ -85,12 +85,12 @@ def show_carrier(
     """Shows one carrier with its settings and routes, and what can be done to it. Raises
     NotFound.
     """
-    carrier = carriers.carrier_named(tx, asking.path["carrier"])
+    carrier = carriers.carrier_named(tx, request.path["carrier"])
     is_smpp = carrier.type == "smpp"
     names = {each.id: each.name for each in carriers.all_carriers(tx)}
     return page(
         "carrier.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
         each=_listed(carrier, waiting_for_carrier(tx, carrier.id), routing.all_routes(tx)),
@@ -101,37 +101,37 @@ def show_carrier(
             for route in routing.all_routes(tx)
             if carrier.id in route.carrier_ids
         ],
-        typed=body_of(asking),
+        typed=body_of(request),
         trial=trial,
         errors={error.field: error.message for error in errors},
     )
 
 
-def add(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def add(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Adds an SMPP carrier, by the rules of the command. Raises InvalidRequest."""
-    reason = reason_of(asking)
-    given = read_carrier(asking)
+    reason = reason_of(request)
+    given = read_carrier(request)
     carrier = carriers.add_carrier(
         tx,
         given.name,
         given.settings,
         given.password,
-        secret_key=asking.service.secret_keys,
-        now_ms=asking.now_ms,
+        secret_key=request.service.secret_keys,
+        now_ms=request.now_ms,
     )
     visit.audit(tx, None, "carrier.add", carrier.name, after=_at(carrier), reason=reason)
     return redirect(f"{CARRIERS}/{carrier.name}", DoneNotice.SAVED)
 
 
-def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Drains, pauses, resumes or removes a carrier. Raises NotFound, InvalidRequest."""
-    wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
-    reason = reason_of(asking)
+    wanted = choice_of("do", request.sent.form.get("do", ""), CHANGES)
+    reason = reason_of(request)
     config.bump(tx)  # first: nobody else changes it between the two
-    before = carriers.carrier_named(tx, asking.path["carrier"])
+    before = carriers.carrier_named(tx, request.path["carrier"])
     if wanted == "remove":
         waiting = waiting_for_carrier(tx, before.id)
-        remove_carrier_and_numbers(tx, before.name, messages_waiting=waiting, now_ms=asking.now_ms)
+        remove_carrier_and_numbers(tx, before.name, messages_waiting=waiting, now_ms=request.now_ms)
         visit.audit(tx, None, "carrier.remove", before.name, before=_at(before), reason=reason)
         return redirect(CARRIERS, DoneNotice.REMOVED)
     change_one = {

@@ -54,40 +54,40 @@ def listed_route(route: routing.Route, names: Mapping[int, str]) -> ListedRoute:
 
 def show_list(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows routes, the answer to what the query asks, and the form that changes a route."""
-    asked = {name: value for name, value in asking.sent.query if name in ("to", "account")}
+    asked = {name: value for name, value in request.sent.query if name in ("to", "account")}
     answer: list[str] = []
     wrong = list(errors)
     if asked.get("to"):
         try:
-            answer = _answer(tx, asking, asked)
+            answer = _answer(tx, request, asked)
         except InvalidRequest as found:
             wrong += found.fields
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     routes = routing.all_routes(tx)
     return page(
         "routes.html",
-        asking,
+        request,
         visit,
         status=400 if wrong else 200,
         answer=answer,
         routes=[listed_route(route, names) for route in routes[:SHOWN_MAX]],
         shown_max=SHOWN_MAX,
         is_cut=len(routes) > SHOWN_MAX,
-        typed=asked | body_of(asking),
+        typed=asked | body_of(request),
         errors={error.field: error.message for error in wrong},
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Sets or removes a route. Raises NotFound, InvalidRequest."""
-    wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
-    reason = reason_of(asking)
-    _change_route(tx, body_of(asking), visit, reason, is_removed=wanted.startswith("remove"))
+    wanted = choice_of("do", request.sent.form.get("do", ""), CHANGES)
+    reason = reason_of(request)
+    _change_route(tx, body_of(request), visit, reason, is_removed=wanted.startswith("remove"))
     return redirect(ROUTES, DoneNotice.REMOVED if wanted.startswith("remove") else DoneNotice.SAVED)
 
 
@@ -119,7 +119,7 @@ def _change_route(
         visit.audit(tx, None, action, named, before=before, after=after, reason=reason)
 
 
-def _answer(tx: Connection, asking: PageRequest, asked: dict[str, str]) -> list[str]:
+def _answer(tx: Connection, request: PageRequest, asked: dict[str, str]) -> list[str]:
     account = None
     if asked.get("account"):
         try:
@@ -130,5 +130,5 @@ def _answer(tx: Connection, asking: PageRequest, asked: dict[str, str]) -> list[
     phone = parse_phone(to, None, account and account.country_code)
     if phone is None:
         raise refused("to", f"must be a phone number in international digits, not {shown(to)}")
-    found = which_way(tx, phone, account and account.id, now_ms=asking.now_ms)
+    found = which_way(tx, phone, account and account.id, now_ms=request.now_ms)
     return route_in_words(phone, account, found, carrier_states.served_carriers(tx))

@@ -39,11 +39,11 @@ class ListedMessage(NamedTuple):
     resend_at_ms: int | None  # None: it is not sent again by itself
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the messages that were looked for, newest first; one that is named by its id is shown
     itself.
     """
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     text = (query.text("q", most=SOUGHT_MAX) or "").strip()
     wanted = read_page(query, most=MESSAGES_SHOWN_MAX)
     account_id = _account(tx, query)
@@ -56,7 +56,7 @@ def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Resp
                 tx,
                 SearchQuery(text, account_id, wanted.before),
                 limit=min(wanted.limit, MESSAGES_SHOWN_MAX),
-                now_ms=asking.now_ms,
+                now_ms=request.now_ms,
             )
     except InvalidRequest as refused:
         errors = list(refused.fields)
@@ -66,16 +66,16 @@ def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Resp
         return RedirectResponse(f"{MESSAGES}/{rows[0].record['id']}", SEE_OTHER, HEADERS)
     return page(
         "found_messages.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
         messages=rows,
         is_first=wanted.before is None,
-        older=older_query(asking, found.before) if found is not None else None,
+        older=older_query(request, found.before) if found is not None else None,
         since_ms=found.since_ms if found is not None else None,
         work=work_by_carrier(tx, names) if not text else [],
         counted_max=work_lists.COUNTED_MAX,
-        typed={**dict(asking.sent.query), "q": text},
+        typed={**dict(request.sent.query), "q": text},
         errors={error.field: error.message for error in errors},
     )
 

@@ -60,14 +60,14 @@ class _DecisionForm(NamedTuple):
 
 def show_list(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows the messages that are in doubt with the carrier that is asked for."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     wanted = read_page(query, most=SHOWN_MAX)
-    asked = query.text("carrier") or asking.sent.form.get("carrier")
+    asked = query.text("carrier") or request.sent.form.get("carrier")
     query.finish()
     names = carrier_names(tx)
     work = work_by_carrier(tx, names)
@@ -77,11 +77,11 @@ def show_list(
         work_lists.oldest_in_doubt(tx, carrier.id, wanted.before, wanted.limit) if carrier else []
     )
     shown = list_page(
-        asking, wanted._replace(limit=SHOWN_MAX), found, lambda traced: traced.message.id
+        request, wanted._replace(limit=SHOWN_MAX), found, lambda traced: traced.message.id
     )
     return page(
         "in_doubt.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
         work=work,
@@ -92,28 +92,28 @@ def show_list(
         resend_after_s=RESEND_AFTER_MS // 1_000,
         choices=CHOICES,
         counted_max=work_lists.COUNTED_MAX,
-        typed=asking.sent.form,
+        typed=request.sent.form,
         errors={error.field: error.message for error in errors},
     )
 
 
-def preview_decision(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def preview_decision(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows what a decision would do to the chosen messages, and asks for the reason. It is tried
     out and taken back. Raises InvalidRequest and NotFound.
     """
-    return _render_preview(tx, asking, visit, _read_form(tx, asking))
+    return _render_preview(tx, request, visit, _read_form(tx, request))
 
 
-def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def decide(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Decides about the chosen messages, and stores who did it. What cannot be decided so stays as
     it was, and is shown. Raises InvalidRequest and NotFound.
     """
-    wanted = _read_form(tx, asking)
+    wanted = _read_form(tx, request)
     try:
-        reason = reason_of(asking)
+        reason = reason_of(request)
     except InvalidRequest as missing:
-        return _render_preview(tx, asking, visit, wanted, missing.fields)
-    results = _settle(tx, asking, visit, wanted, reason)
+        return _render_preview(tx, request, visit, wanted, missing.fields)
+    results = _settle(tx, request, visit, wanted, reason)
     owners = {each.message.id: each.account_id for each in wanted.found}
     is_resent = wanted.decision is Decision.RESENT
     for result in results:
@@ -129,7 +129,7 @@ def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             )
     left = [result for result in results if result.refused is not None]
     if left:
-        return _results(tx, asking, visit, wanted, left, is_done=len(results) - len(left))
+        return _results(tx, request, visit, wanted, left, is_done=len(results) - len(left))
     return redirect(f"{IN_DOUBT}?carrier={wanted.carrier.id}", DoneNotice.SAVED)
 
 
@@ -138,8 +138,8 @@ def _after(result: DecisionResult) -> str:
     return f"{status}, {result.credits_refunded} credits back"
 
 
-def _read_form(tx: Connection, asking: PageRequest) -> _DecisionForm:
-    form = asking.sent.form
+def _read_form(tx: Connection, request: PageRequest) -> _DecisionForm:
+    form = request.sent.form
     decision = Decision(choice_of("do", form.get("do", ""), [each.value for each in CHOICES]))
     work = work_by_carrier(tx, carrier_names(tx))
     carrier = chosen_carrier(work, form.get("carrier", ""), "in_doubt")
@@ -155,7 +155,7 @@ def _read_form(tx: Connection, asking: PageRequest) -> _DecisionForm:
 
 
 def _settle(
-    tx: Connection, asking: PageRequest, visit: OperatorVisit, wanted: _DecisionForm, reason: str
+    tx: Connection, request: PageRequest, visit: OperatorVisit, wanted: _DecisionForm, reason: str
 ) -> list[DecisionResult]:
     return audited_decisions.settle(
         tx,
@@ -163,26 +163,26 @@ def _settle(
         [each.message.id for each in wanted.found],
         wanted.decision,
         decided_by(visit.by, reason),
-        asking.now_ms,
+        request.now_ms,
     )
 
 
 def _render_preview(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     wanted: _DecisionForm,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     results = audited_decisions.preview_of(
-        tx, lambda: _settle(tx, asking, visit, wanted, "tried out")
+        tx, lambda: _settle(tx, request, visit, wanted, "tried out")
     )
-    return _results(tx, asking, visit, wanted, results, errors=errors)
+    return _results(tx, request, visit, wanted, results, errors=errors)
 
 
 def _results(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     wanted: _DecisionForm,
     results: Sequence[DecisionResult],
@@ -196,7 +196,7 @@ def _results(
     changed = [each for each in decided if each.result.refused is None]
     return page(
         "in_doubt_decided.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
         carrier=wanted.carrier,
@@ -205,6 +205,6 @@ def _results(
         changed=changed,
         refunded=sum(each.result.credits_refunded for each in changed),
         is_done=is_done,
-        typed=asking.sent.form,
+        typed=request.sent.form,
         errors={error.field: error.message for error in errors},
     )

@@ -37,38 +37,38 @@ class SubmissionsShown(NamedTuple):
 
 def show_message(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows a message without its text. Raises NotFound."""
-    return _render(tx, asking, visit, shows_text=False)
+    return _render(tx, request, visit, shows_text=False)
 
 
-def read_text(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def read_text(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows a message with its text, and stores that this operator has seen it. Raises NotFound,
     and Forbidden for a one-time code.
     """
-    traced = trace.one(tx, asking.path["message"])
+    traced = trace.one(tx, request.path["message"])
     if traced.message.type == read.OTP:
         raise Forbidden("A one-time code is never shown.")
     visit.audit(
-        tx, traced.account_id, "message.read", asking.path["message"], after="its text was read"
+        tx, traced.account_id, "message.read", request.path["message"], after="its text was read"
     )
-    return _render(tx, asking, visit, shows_text=True)
+    return _render(tx, request, visit, shows_text=True)
 
 
 def _render(
-    tx: Connection, asking: PageRequest, visit: OperatorVisit, *, shows_text: bool
+    tx: Connection, request: PageRequest, visit: OperatorVisit, *, shows_text: bool
 ) -> Response:
-    traced = trace.one(tx, asking.path["message"])
+    traced = trace.one(tx, request.path["message"])
     message, account = traced.message, accounts.by_id(tx, traced.account_id)
     names, parts = carrier_names(tx), segments(tx, traced)
     record = read.as_record(message)
     text = record.pop("message")
     return page(
         "traced_message.html",
-        asking,
+        request,
         visit,
         message=record,
         created_at_ms=message.created_at_ms,

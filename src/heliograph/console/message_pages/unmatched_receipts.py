@@ -58,9 +58,9 @@ class ChosenReceipt(NamedTuple):
     line: ListedReceipt
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows receipts that found no message, of the carrier that is asked for."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     asked, after = query.text("carrier"), query.text("after", most=RECEIPT_ID_MAX)
     place = AFTER.fullmatch(after) if after is not None else None
     if after is not None and place is None:
@@ -80,7 +80,7 @@ def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Resp
     )
     return page(
         "unmatched_receipts.html",
-        asking,
+        request,
         visit,
         work=work,
         carrier=carrier,
@@ -113,7 +113,7 @@ def _lines(
 
 def show_receipt(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
     tried: DecisionResult | None = None,
@@ -121,14 +121,14 @@ def show_receipt(
     """Shows a receipt, and the form that gives it to a message. Without a receipt it leads to the
     list. Raises NotFound.
     """
-    if not _typed_message_id(asking):
+    if not _typed_message_id(request):
         return RedirectResponse(UNMATCHED, SEE_OTHER, HEADERS)
-    receipt = _receipt(tx, asking)
-    typed = {**dict(asking.sent.query), **body_of(asking)}
+    receipt = _receipt(tx, request)
+    typed = {**dict(request.sent.query), **body_of(request)}
     found = [] if tried is None else trace.traced_by_ids(tx, [tried.message_id])
     return page(
         "unmatched_receipt.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
         carrier=receipt.carrier,
@@ -140,25 +140,25 @@ def show_receipt(
     )
 
 
-def match(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def match(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Gives the receipt to the message, or shows before what that would do. Raises InvalidRequest
     and NotFound.
     """
-    chosen_receipt, is_tried = _receipt(tx, asking), asking.sent.form.get("do") != "match"
-    traced = trace.one(tx, _message_id(asking))
+    chosen_receipt, is_tried = _receipt(tx, request), request.sent.form.get("do") != "match"
+    traced = trace.one(tx, _message_id(request))
     if is_tried:
         tried = audited_decisions.preview_of(
-            tx, lambda: _matched(tx, asking, visit, chosen_receipt, traced.message.id)
+            tx, lambda: _matched(tx, request, visit, chosen_receipt, traced.message.id)
         )
-        return show_receipt(tx, asking, visit, tried=tried)
+        return show_receipt(tx, request, visit, tried=tried)
     try:
-        reason = reason_of(asking)
+        reason = reason_of(request)
     except InvalidRequest as missing:
         tried = audited_decisions.preview_of(
-            tx, lambda: _matched(tx, asking, visit, chosen_receipt, traced.message.id)
+            tx, lambda: _matched(tx, request, visit, chosen_receipt, traced.message.id)
         )
-        return show_receipt(tx, asking, visit, missing.fields, tried)
-    done = _matched(tx, asking, visit, chosen_receipt, traced.message.id)
+        return show_receipt(tx, request, visit, missing.fields, tried)
+    done = _matched(tx, request, visit, chosen_receipt, traced.message.id)
     visit.audit(
         tx,
         traced.account_id,
@@ -171,8 +171,8 @@ def match(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
     return redirect(f"{UNMATCHED}?carrier={chosen_receipt.carrier.id}", DoneNotice.SAVED)
 
 
-def _message_id(asking: PageRequest) -> str:
-    message_id = body_of(asking).get("message", "")
+def _message_id(request: PageRequest) -> str:
+    message_id = body_of(request).get("message", "")
     try:
         trace.raw_of(message_id)
     except NotFound as none:
@@ -182,7 +182,7 @@ def _message_id(asking: PageRequest) -> str:
 
 def _matched(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     receipt: ChosenReceipt,
     message_id: str,
@@ -193,21 +193,21 @@ def _matched(
     )
     try:
         return audited_decisions.match(
-            tx, facts_of(receipt.carrier), wanted, visit.by, asking.now_ms
+            tx, facts_of(receipt.carrier), wanted, visit.by, request.now_ms
         )
     except InvalidRequest as unlike:
         raise refused("message", f"cannot be this one: {unlike}") from unlike
 
 
-def _typed_message_id(asking: PageRequest) -> str:
-    return {**dict(asking.sent.query), **asking.sent.form}.get("receipt", "")[:RECEIPT_ID_MAX]
+def _typed_message_id(request: PageRequest) -> str:
+    return {**dict(request.sent.query), **request.sent.form}.get("receipt", "")[:RECEIPT_ID_MAX]
 
 
-def _receipt(tx: Connection, asking: PageRequest) -> ChosenReceipt:
+def _receipt(tx: Connection, request: PageRequest) -> ChosenReceipt:
     """Returns the receipt that the query or the form names. Raises NotFound, and InvalidRequest if
     none is named.
     """
-    text_id = _typed_message_id(asking)
+    text_id = _typed_message_id(request)
     if not text_id:
         raise refused("receipt", "must be a receipt of the list")
     name, place = unmatched.parse_id(text_id)

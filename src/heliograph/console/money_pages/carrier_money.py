@@ -29,27 +29,27 @@ COLUMNS: Final = (
 )
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the last days of all carriers, and their sums."""
-    Query(asking.sent.query).finish()
-    days = carrier_days(tx, asking.now_ms)
+    Query(request.sent.query).finish()
+    days = carrier_days(tx, request.now_ms)
     newest = sorted(days, key=lambda each: -each.day_ms)  # those of a day stay in order
     return page(
         "carrier_money.html",
-        asking,
+        request,
         visit,
         sums=by_carrier(days),
         rows=[(date_in_utc(each.day_ms), each) for each in newest[:CARRIER_DAYS_LISTED_MAX]],
         is_cut=len(days) > CARRIER_DAYS_LISTED_MAX,
         days_shown=CARRIER_DAYS_SHOWN,
-        began_ms=carrier_money_began_ms(tx, asking.now_ms),
+        began_ms=carrier_money_began_ms(tx, request.now_ms),
     )
 
 
-def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the last days of all carriers as a file, oldest first."""
-    Query(asking.sent.query).finish()
-    return Download("money-by-carrier.csv", _lines(carrier_days(tx, asking.now_ms)))
+    Query(request.sent.query).finish()
+    return Download("money-by-carrier.csv", _lines(carrier_days(tx, request.now_ms)))
 
 
 def _lines(days: list[CarrierDay]) -> Iterator[str]:

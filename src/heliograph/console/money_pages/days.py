@@ -24,11 +24,11 @@ ADDED_UP_S: Final = 60  # before a file is asked for again whose entries are bei
 COLUMNS: Final = ("day", "type", "currency", "entries", "credits", "amount")
 
 
-def show_all_accounts(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_all_accounts(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the last days of all accounts. Asks for an account, and leads to its money. The
     prices of credits stand below.
     """
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     looked_for = (query.text("account") or "").strip()
     query.finish()
     errors: list[FieldError] = []
@@ -41,45 +41,45 @@ def show_all_accounts(tx: Connection, asking: PageRequest, visit: OperatorVisit)
             errors.append(FieldError("account", f"names none: {none}"))
     return page(
         "wallets.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
         prices=[
             (price, money.to_text(price.amount_minor, price.currency))
             for price in prices.all_prices(tx)
         ],
-        shown=figures_by_day(tx, None, asking.now_ms),
+        shown=figures_by_day(tx, None, request.now_ms),
         typed={"account": looked_for},
         errors={error.field: error.message for error in errors},
     )
 
 
-def show_account(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_account(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the last days of an account. Raises NotFound."""
-    account = accounts.with_text_id(tx, asking.path["account"])
-    Query(asking.sent.query).finish()
+    account = accounts.with_text_id(tx, request.path["account"])
+    Query(request.sent.query).finish()
     return page(
         "money_days.html",
-        asking,
+        request,
         visit,
         account=account,
         text_id=accounts.text_id(account),
-        shown=figures_by_day(tx, account.id, asking.now_ms),
+        shown=figures_by_day(tx, account.id, request.now_ms),
     )
 
 
-def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the last days of all accounts as a file, oldest first."""
-    Query(asking.sent.query).finish()
-    days = _whole_days(tx, None, asking.now_ms)
+    Query(request.sent.query).finish()
+    days = _whole_days(tx, None, request.now_ms)
     return Download("money-by-day.csv", _lines(days))
 
 
-def export_account(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def export_account(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the last days of an account as a file, oldest first. Raises NotFound."""
-    account = accounts.with_text_id(tx, asking.path["account"])
-    Query(asking.sent.query).finish()
-    days = _whole_days(tx, account.id, asking.now_ms)
+    account = accounts.with_text_id(tx, request.path["account"])
+    Query(request.sent.query).finish()
+    days = _whole_days(tx, account.id, request.now_ms)
     return Download(f"money-by-day-{accounts.text_id(account)}.csv", _lines(days))
 
 

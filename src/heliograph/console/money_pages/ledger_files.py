@@ -32,49 +32,49 @@ from heliograph.wallet.files import (
 FORMATS: Final = ("csv", "beancount")
 
 
-def statement(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def statement(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the statement of a month as CSV. Raises NotFound, InvalidRequest."""
-    account = accounts.with_text_id(tx, asking.path["account"])
-    told = wallet_files.statement(tx, account.id, month_of(asking))
+    account = accounts.with_text_id(tx, request.path["account"])
+    told = wallet_files.statement(tx, account.id, month_of(request))
     name = f"statement-{accounts.text_id(account)}-{told.month}.csv"
     return Download(name, iter([wallet_files.statement_file(told)]))
 
 
-def statement_pdf(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def statement_pdf(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the statement of a month as PDF. Raises NotFound, InvalidRequest."""
-    account = accounts.with_text_id(tx, asking.path["account"])
+    account = accounts.with_text_id(tx, request.path["account"])
     holder = StatementHolder(accounts.text_id(account), account.name)
-    told = wallet_files.statement(tx, account.id, month_of(asking))
+    told = wallet_files.statement(tx, account.id, month_of(request))
     lines = lines_of_statement(tx, account.id, told)
     name = f"statement-{holder.text_id}-{told.month}.pdf"
     return Response(
-        pdf_of_statement(holder, told, lines, asking.now_ms),
+        pdf_of_statement(holder, told, lines, request.now_ms),
         headers={**HEADERS, "content-disposition": f'attachment; filename="{name}"'},
         media_type="application/pdf",
     )
 
 
-def show_form(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_form(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Asks which entries a file shall have, and shows again what was wrong."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     typed = {name: (query.text(name) or "") for name in ("account", "month", "format")}
     query.finish()
-    return _render_form(asking, visit, typed, ())
+    return _render_form(request, visit, typed, ())
 
 
-def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the entries that the query selects as a file, oldest first. What is wrong with it
     is shown at its field.
     """
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     typed = {name: (query.text(name) or "").strip() for name in ("account", "month", "format")}
     query.finish()
     try:
         wanted = _wanted(tx, typed)
     except InvalidRequest as wrong:
-        return _render_form(asking, visit, typed, wrong.fields)
+        return _render_form(request, visit, typed, wrong.fields)
     of = BeancountLedger(wanted) if typed["format"] == "beancount" else CsvLedger()
-    lines = pieces(asking, of.head(), read_pieces(wanted, of), operator_visit_of)
+    lines = pieces(request, of.head(), read_pieces(wanted, of), operator_visit_of)
     whose = typed["account"] and "-of-an-account"
     month = typed["month"] and f"-{typed['month']}"
     return Download(f"ledger{whose}{month}.{typed['format'] or 'csv'}", lines)
@@ -96,14 +96,14 @@ def _wanted(tx: Connection, typed: dict[str, str]) -> ExportWanted:
 
 
 def _render_form(
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     typed: dict[str, str],
     errors: "tuple[FieldError, ...] | list[FieldError]",
 ) -> Response:
     return page(
         "ledger_files.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
         typed=typed,

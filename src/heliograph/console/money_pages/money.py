@@ -48,26 +48,26 @@ CHANGES: Final = {
 
 def show_wallet(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows an account's wallet, the statement of a month, the newest entries of its ledger, and
     the forms that change it. Raises NotFound.
     """
-    account = accounts.with_text_id(tx, asking.path["account"])
+    account = accounts.with_text_id(tx, request.path["account"])
     held = wallet.wallet_of(tx, account.id)
     wrong = list(errors)
-    month = month_of(asking)
+    month = month_of(request)
     try:
         told = files.statement(tx, account.id, month)
     except InvalidRequest as refusal:
         wrong += refusal.fields
-        told = files.statement(tx, account.id, this_month(asking))
+        told = files.statement(tx, account.id, this_month(request))
     entries = account_ledger.page(tx, account.id, PageWanted(ENTRIES_SHOWN, None))
     return page(
         "wallet.html",
-        asking,
+        request,
         visit,
         status=400 if wrong else 200,
         account=account,
@@ -76,24 +76,24 @@ def show_wallet(
         statement=told,
         entries=entries[:ENTRIES_SHOWN],
         is_cut=len(entries) > ENTRIES_SHOWN,
-        typed={"month": month, **body_of(asking)},
+        typed={"month": month, **body_of(request)},
         errors={error.field: error.message for error in wrong},
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Grants or adjusts credits, adds or adjusts money. The same form does it once. Raises
     NotFound, AccountClosed, InvalidRequest.
     """
-    wanted = choice_of("do", asking.sent.form.get("do", ""), tuple(CHANGES))
+    wanted = choice_of("do", request.sent.form.get("do", ""), tuple(CHANGES))
     chosen = CHANGES[wanted]
-    reason = reason_of(asking)
-    account = accounts.with_text_id(tx, asking.path["account"])
-    body = body_of(asking)
+    reason = reason_of(request)
+    account = accounts.with_text_id(tx, request.path["account"])
+    body = body_of(request)
     amount = _number(chosen.field, body.get(chosen.field, ""))
-    reference = body.get("reference") or f"{REFERENCE_PREFIX}{once_value_of(asking)}"
+    reference = body.get("reference") or f"{REFERENCE_PREFIX}{once_value_of(request)}"
     try:
-        posted = chosen.make(tx, account.id, amount, reason, reference, now_ms=asking.now_ms)
+        posted = chosen.make(tx, account.id, amount, reason, reference, now_ms=request.now_ms)
     except InsufficientCredits as short:
         raise refused(chosen.field, f"is more than there is: {short}") from short
     text_id = accounts.text_id(account)
@@ -105,10 +105,10 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     return redirect(f"{MONEY}/{text_id}", DoneNotice.SAVED)
 
 
-def export_entries(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def export_entries(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the entries of a month as a file, newest first. Raises NotFound, InvalidRequest."""
-    account = accounts.with_text_id(tx, asking.path["account"])
-    span = files.read_month(month_of(asking))
+    account = accounts.with_text_id(tx, request.path["account"])
+    span = files.read_month(month_of(request))
 
     def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
         wanted = PageWanted(ledger_file.PAGE, before)
@@ -116,7 +116,7 @@ def export_entries(tx: Connection, asking: PageRequest, visit: OperatorVisit) ->
         in_file = read[: wanted.limit]
         return ledger_file.lines(in_file), in_file[-1].id if len(read) > wanted.limit else None
 
-    lines = pieces(asking, ledger_file.first_line(), read_lines, operator_visit_of)
+    lines = pieces(request, ledger_file.first_line(), read_lines, operator_visit_of)
     return Download(f"ledger-{accounts.text_id(account)}.csv", lines)
 
 

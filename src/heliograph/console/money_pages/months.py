@@ -9,13 +9,13 @@ from heliograph.portal.page_request import PageRequest
 MONTH_CHARACTERS: Final = len("2026-11")
 
 
-def month_of(asking: PageRequest) -> str:
+def month_of(request: PageRequest) -> str:
     """Returns the month of the query, or this one. Raises InvalidRequest."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     month = query.text("month", most=MONTH_CHARACTERS)
     query.finish()
-    return month or this_month(asking)
+    return month or this_month(request)
 
 
-def this_month(asking: PageRequest) -> str:
-    return rfc3339(asking.now_ms)[:MONTH_CHARACTERS]
+def this_month(request: PageRequest) -> str:
+    return rfc3339(request.now_ms)[:MONTH_CHARACTERS]

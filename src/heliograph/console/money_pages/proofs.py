@@ -25,15 +25,15 @@ class ShownFinding(NamedTuple):
     what: str
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the proof that goes on, or the result of the last one, and the ones before."""
-    Query(asking.sent.query).finish()
-    return show_refusal(tx, asking, visit)
+    Query(request.sent.query).finish()
+    return show_refusal(tx, request, visit)
 
 
 def show_refusal(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
@@ -43,23 +43,23 @@ def show_refusal(
     step = None if open_ is None or open_.step >= len(PROOF_STEPS) else PROOF_STEPS[open_.step]
     return page(
         "proofs.html",
-        asking,
+        request,
         visit,
         is_live=True,
         status=400 if errors else 200,
         proofs=proofs,
         newest=newest,
         open=open_,
-        is_silent=open_ is not None and open_.is_silent(asking.now_ms),
+        is_silent=open_ is not None and open_.is_silent(request.now_ms),
         steps=len(PROOF_STEPS),
         step_name="" if step is None else step.name,
         findings=[] if newest is None else _findings(tx, newest),
     )
 
 
-def request_proof(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def request_proof(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Asks for a proof. While another one goes on, it leads to that."""
-    asked = audit.ask_proof(tx, visit.by, asking.now_ms)
+    asked = audit.ask_proof(tx, visit.by, request.now_ms)
     if asked is not None:
         visit.audit(tx, None, "ledger.verify", asked.text_id)
     return redirect(PROOFS, DoneNotice.ON_ITS_WAY)

@@ -50,18 +50,18 @@ class SpanLink(NamedTuple):
     is_shown: bool
 
 
-def redirect_to_first_page(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def redirect_to_first_page(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Leads to what happens now: it is the first page."""
     return RedirectResponse(NOW, SEE_OTHER, HEADERS)
 
 
-def show_service(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_service(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows how the service does. The page asks for itself again. Raises InvalidRequest."""
-    span, at = _span(asking), situation(tx, asking.now_ms)
+    span, at = _span(request), situation(tx, request.now_ms)
     names = {each.carrier.id: each.carrier.name for each in at.carriers}
     return page(
         "now.html",
-        asking,
+        request,
         visit,
         at=at._replace(troubles=[*at.troubles, *_of_alerts(tx)]),
         state_words=STATE_WORDS,
@@ -71,17 +71,17 @@ def show_service(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> R
         works=works_of(at.processes, names),
         span=span,
         spans=[_link(each, span) for each in SPANS],
-        plots=plots_of(parts_of(tx, span, asking.now_ms), span),
+        plots=plots_of(parts_of(tx, span, request.now_ms), span),
     )
 
 
-def show_figures(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_figures(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the figures that are plotted as a table. Raises InvalidRequest."""
-    span = _span(asking)
-    parts = parts_of(tx, span, asking.now_ms)
+    span = _span(request)
+    parts = parts_of(tx, span, request.now_ms)
     return page(
         "now_figures.html",
-        asking,
+        request,
         visit,
         span=span,
         spans=[_link(each, span, f"{NOW}/figures") for each in SPANS],
@@ -90,10 +90,10 @@ def show_figures(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> R
     )
 
 
-def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the figures that are plotted as a file, oldest first. Raises InvalidRequest."""
-    span = _span(asking)
-    return Download(f"now-{span.name}.csv", _lines(parts_of(tx, span, asking.now_ms)))
+    span = _span(request)
+    return Download(f"now-{span.name}.csv", _lines(parts_of(tx, span, request.now_ms)))
 
 
 def _of_alerts(tx: Connection) -> list[Trouble]:
@@ -105,8 +105,8 @@ def _of_alerts(tx: Connection) -> list[Trouble]:
     ]
 
 
-def _span(asking: PageRequest) -> PlottedSpan:
-    query = Query(asking.sent.query)
+def _span(request: PageRequest) -> PlottedSpan:
+    query = Query(request.sent.query)
     named = query.text("span")
     query.finish()
     return span_named(named or "")

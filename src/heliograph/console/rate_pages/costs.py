@@ -25,7 +25,7 @@ CHANGES: Final = ("set cost", "remove cost")
 
 def show_list(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
@@ -34,23 +34,23 @@ def show_list(
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     return page(
         "costs.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
         costs=[(names[cost.carrier_id], cost) for cost in costs[:COSTS_SHOWN_MAX]],
         shown_max=COSTS_SHOWN_MAX,
         is_cut=len(costs) > COSTS_SHOWN_MAX,
         carriers=sorted(names.values()),
-        typed=body_of(asking),
+        typed=body_of(request),
         errors={error.field: error.message for error in errors},
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Sets or removes a cost. Raises InvalidRequest."""
-    wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
-    reason = reason_of(asking)
-    body = body_of(asking)
+    wanted = choice_of("do", request.sent.form.get("do", ""), CHANGES)
+    reason = reason_of(request)
+    body = body_of(request)
     name, prefix = body.get("carrier", ""), body.get("prefix", "")
     before = after = None
     config.bump(tx)  # first: nobody else changes it between the two

@@ -19,9 +19,9 @@ from heliograph.pricing import Weighed
 MARGINS_SHOWN_MAX: Final = 200
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the margins of the general rates, or of those that hold for an account."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     typed = query.text("account") or ""
     query.finish()
     errors: list[FieldError] = []
@@ -40,7 +40,7 @@ def show_list(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Resp
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     return page(
         "margins.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
         rows=weighed_rows(weighed[:MARGINS_SHOWN_MAX], names),

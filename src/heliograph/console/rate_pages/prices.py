@@ -26,30 +26,30 @@ CHANGES: Final = ("set price", "remove price")
 
 def show_list(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows the prices by currency, and the form that changes one."""
     return page(
         "prices.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
         prices=[
             (price, money.to_text(price.amount_minor, price.currency))
             for price in prices.all_prices(tx)
         ],
-        typed=body_of(asking),
+        typed=body_of(request),
         errors={error.field: error.message for error in errors},
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Sets or removes a price. Raises InvalidRequest."""
-    wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
-    reason = reason_of(asking)
-    body = body_of(asking)
+    wanted = choice_of("do", request.sent.form.get("do", ""), CHANGES)
+    reason = reason_of(request)
+    body = body_of(request)
     currency = money.currency(body.get("currency", ""))
     config.bump(tx)  # first: nobody else changes it between the two
     known = [price for price in prices.all_prices(tx) if price.currency == currency]

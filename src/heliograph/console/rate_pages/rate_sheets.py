@@ -46,7 +46,7 @@ class ShownChange(NamedTuple):
 
 def show_list(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
     bad: Sequence[BadRow] = (),
@@ -54,51 +54,51 @@ def show_list(
     """Shows the newest sheets, the form that takes one, and which rows of a file are wrong."""
     return page(
         "rate_sheets.html",
-        asking,
+        request,
         visit,
         status=400 if errors or bad else 200,
         sheets=sheets.newest_sheets(tx),
         bad=bad[:BAD_ROWS_SHOWN_MAX],
         bad_rows=len(bad),
         rows_max=pricing.SHEET_ROWS_MAX,
-        typed=body_of(asking),
+        typed=body_of(request),
         errors={error.field: error.message for error in errors},
     )
 
 
-def may_upload(asking: PageRequest) -> Response:
+def may_upload(request: PageRequest) -> Response:
     """Says whether a file may be read at all. Raises Forbidden, NotFresh."""
-    with asking.db.read() as tx:
-        visit = operator_visit_of(tx, asking)
+    with request.db.read() as tx:
+        visit = operator_visit_of(tx, request)
         _require(visit)
-        return show_list(tx, asking, visit)
+        return show_list(tx, request, visit)
 
 
-def upload(asking: PageRequest) -> Response:
+def upload(request: PageRequest) -> Response:
     """Stores a sheet, and leads to the page that shows what it changes."""
-    body = body_of(asking)
-    with asking.db.read() as tx:  # a file takes too long for a transaction that writes
-        visit = operator_visit_of(tx, asking)
+    body = body_of(request)
+    with request.db.read() as tx:  # a file takes too long for a transaction that writes
+        visit = operator_visit_of(tx, request)
         _require(visit)
         try:
-            read = pricing.read_sheet(asking.sent.file, lambda text: accounts.find(tx, text).id)
+            read = pricing.read_sheet(request.sent.file, lambda text: accounts.find(tx, text).id)
         except InvalidRequest as wrong:
-            return show_list(tx, asking, visit, wrong.fields)
+            return show_list(tx, request, visit, wrong.fields)
         if read.bad:
-            return show_list(tx, asking, visit, bad=read.bad)
+            return show_list(tx, request, visit, bad=read.bad)
 
-    def store(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    def store(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
         sheet = sheets.upload(
             tx,
             body.get("name", ""),
             read.rates,
             visit.session.user,
             is_whole="whole" in body,
-            now_ms=asking.now_ms,
+            now_ms=request.now_ms,
         )
         return redirect(f"{SHEETS}/{sheet.text_id}")
 
-    return asking.db.transact(lambda tx: redirect_user_once(store)(tx, asking, visit))
+    return request.db.transact(lambda tx: redirect_user_once(store)(tx, request, visit))
 
 
 may_upload_at_all = in_own_transactions(may_upload)
@@ -107,21 +107,21 @@ upload_it = in_own_transactions(upload)
 
 def show_sheet(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows what a sheet would change now, where it sells below cost, and the forms that give it a
     time or withdraw it. Raises NotFound.
     """
-    sheet = sheets.sheet_by_id(tx, asking.path["sheet"])
+    sheet = sheets.sheet_by_id(tx, request.path["sheet"])
     outlook = sheets.outlook_of(tx, sheets.rates_of(tx, sheet), is_whole=sheet.is_whole)
     changes = outlook.difference.changes
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     losses = outlook.losses
     return page(
         "rate_sheet.html",
-        asking,
+        request,
         visit,
         status=400 if errors else 200,
         sheet=sheet,
@@ -140,19 +140,19 @@ def show_sheet(
         losses=weighed_rows(losses[:LOSSES_SHOWN_MAX], names),
         losses_left=max(0, len(losses) - LOSSES_SHOWN_MAX),
         not_compared=sorted({each.cost.currency for each in outlook.weighed if not each.price}),
-        typed=body_of(asking),
+        typed=body_of(request),
         errors={error.field: error.message for error in errors},
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Gives a sheet its time, applies it at once, or withdraws it. Raises NotFound,
     InvalidRequest.
     """
-    wanted = choice_of("do", asking.sent.form.get("do", ""), BUTTONS)
-    reason = reason_of(asking)
-    sheet = sheets.sheet_by_id(tx, asking.path["sheet"])
-    body = body_of(asking)
+    wanted = choice_of("do", request.sent.form.get("do", ""), BUTTONS)
+    reason = reason_of(request)
+    sheet = sheets.sheet_by_id(tx, request.path["sheet"])
+    body = body_of(request)
     if wanted == "plan":
         sheets.plan(
             tx,
@@ -161,10 +161,10 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             allows_loss="allow_loss" in body,
             reason=reason,
             by=visit.session.user,
-            now_ms=asking.now_ms,
+            now_ms=request.now_ms,
         )
         return redirect(f"{SHEETS}/{sheet.text_id}", DoneNotice.SAVED)
-    at_ms = sheets.withdraw(tx, sheet, now_ms=asking.now_ms).effective_at_ms
+    at_ms = sheets.withdraw(tx, sheet, now_ms=request.now_ms).effective_at_ms
     before = at_ms and f"planned for {rfc3339(at_ms)}"
     visit.audit(
         tx, None, "rate.withdraw", sheet.text_id, before=before or "uploaded", reason=reason

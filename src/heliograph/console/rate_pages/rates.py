@@ -41,13 +41,13 @@ class RateOwner(NamedTuple):
 
 def show_list(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows the rates that the query asks for, and the form that changes one."""
     wrong = list(errors)
-    typed = dict(asking.sent.query) | body_of(asking)
+    typed = dict(request.sent.query) | body_of(request)
     try:
         whose = rate_owner_of(tx, typed.get("account", ""))
     except InvalidRequest as found:
@@ -56,7 +56,7 @@ def show_list(
     rates = current_rates.load(tx, whose.id)
     return page(
         "rates.html",
-        asking,
+        request,
         visit,
         status=400 if wrong else 200,
         rates=rates[:RATES_SHOWN_MAX],
@@ -69,12 +69,12 @@ def show_list(
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Sets or removes a rate. Raises NotFound, InvalidRequest."""
-    wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
+    wanted = choice_of("do", request.sent.form.get("do", ""), CHANGES)
     is_removed = wanted == "remove rate"
-    reason = reason_of(asking)
-    body = body_of(asking)
+    reason = reason_of(request)
+    body = body_of(request)
     whose = rate_owner_of(tx, body.get("account", ""))
     typed = body.get("destination", "")
     destination = typed.lower() if typed.lower() == "default" else typed
@@ -84,7 +84,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         current_rates.Rate(whose.id, destination, credits),
         is_removed=is_removed,
         allows_loss="allow_loss" in body,
-        now_ms=asking.now_ms,
+        now_ms=request.now_ms,
     )
     if done.then != done.today:
         visit.audit(
@@ -99,9 +99,9 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     return redirect(f"{RATES}{whose.query}", DoneNotice.REMOVED if is_removed else DoneNotice.SAVED)
 
 
-def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Returns rates as a sheet that can be uploaded again. Raises InvalidRequest."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     account = query.text("account")
     query.finish()
     rates = current_rates.load(tx, rate_owner_of(tx, account or "").id)

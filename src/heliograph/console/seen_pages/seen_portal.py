@@ -34,19 +34,19 @@ class ViewEnded(Forbidden):
     reason = "look_over"
 
 
-def begin(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def begin(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Lets the operator look at the portal of an account, for a reason. Raises NotFound."""
-    reason = reason_of(asking)
-    account = accounts.with_text_id(tx, asking.path["account"])
+    reason = reason_of(request)
+    account = accounts.with_text_id(tx, request.path["account"])
     text_id = accounts.text_id(account)
-    portal_views.begin_view(tx, visit.session, account.id, text_id, reason, now_ms=asking.now_ms)
+    portal_views.begin_view(tx, visit.session, account.id, text_id, reason, now_ms=request.now_ms)
     return redirect(f"{SEEN}/{text_id}")
 
 
-def leave(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def leave(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Ends the operator's look, and leads back to the account."""
-    portal_views.end_view(tx, visit.session, now_ms=asking.now_ms)
-    return redirect(_account_page(asking), DoneNotice.ENDED)
+    portal_views.end_view(tx, visit.session, now_ms=request.now_ms)
+    return redirect(_account_page(request), DoneNotice.ENDED)
 
 
 def seen_pages() -> tuple[PageRoute, ...]:
@@ -73,8 +73,8 @@ def _seen_route(route: PageRoute, path: str) -> PageRoute:
 def _handler_of_view(handle: Handler) -> Handler:
     """Returns a handler that shows what a page of the portal shows, to who may look at it."""
 
-    def look(asking: PageRequest) -> Response:
-        seen = asking._replace(visit_of=_visit_of)
+    def look(request: PageRequest) -> Response:
+        seen = request._replace(visit_of=_visit_of)
         try:
             return handle(seen)
         except ReadOnlyView as why:
@@ -83,13 +83,13 @@ def _handler_of_view(handle: Handler) -> Handler:
     return _handler_while_viewing(look)
 
 
-def _visit_of(tx: Connection, asking: PageRequest) -> Visit:
+def _visit_of(tx: Connection, request: PageRequest) -> Visit:
     """Returns the visit of an operator who looks at the account that the path names. It is judged
     with each page. Raises ViewEnded, and what `operator_visit_of` raises; NotFound.
     """
-    operator = operator_visit_of(tx, asking)
-    account = accounts.with_text_id(tx, asking.path["account"])
-    view = portal_views.view_of(tx, operator.session, account.id, now_ms=asking.now_ms)
+    operator = operator_visit_of(tx, request)
+    account = accounts.with_text_id(tx, request.path["account"])
+    view = portal_views.view_of(tx, operator.session, account.id, now_ms=request.now_ms)
     if view is None:
         raise ViewEnded()
     operator.require(OperatorRight.SEE)
@@ -108,34 +108,34 @@ def _visit_of(tx: Connection, asking: PageRequest) -> Visit:
     )
 
 
-def _raising_refusal(asking: PageRequest) -> Response:
+def _raising_refusal(request: PageRequest) -> Response:
     """Refuses a form with a file before the file is read. Raises ReadOnlyView, and what `_visit_of`
     raises.
     """
-    with asking.db.read() as tx:
-        _visit_of(tx, asking)
+    with request.db.read() as tx:
+        _visit_of(tx, request)
     raise ReadOnlyView()
 
 
-def _refuse(asking: PageRequest) -> Response:
+def _refuse(request: PageRequest) -> Response:
     """Refuses whatever would change, make or save something. All forms of the portal end here."""
-    return _read_only_page(asking._replace(visit_of=_visit_of), ReadOnlyView())
+    return _read_only_page(request._replace(visit_of=_visit_of), ReadOnlyView())
 
 
-def _read_only_page(asking: PageRequest, why: ReadOnlyView) -> Response:
-    with asking.db.read() as tx:
-        visit = visit_of(tx, asking)
-        return page("only_looks.html", asking, status=why.status, visit=visit, here="", why=why)
+def _read_only_page(request: PageRequest, why: ReadOnlyView) -> Response:
+    with request.db.read() as tx:
+        visit = visit_of(tx, request)
+        return page("only_looks.html", request, status=why.status, visit=visit, here="", why=why)
 
 
 def _handler_while_viewing(handle: Callable[[PageRequest], Response]) -> Handler:
     """Returns a handler that leads back to the account when the look is over."""
 
-    def look(asking: PageRequest) -> Response:
+    def look(request: PageRequest) -> Response:
         try:
-            return handle(asking)
+            return handle(request)
         except ViewEnded:
-            return redirect(_account_page(asking), DoneNotice.ENDED)
+            return redirect(_account_page(request), DoneNotice.ENDED)
 
     return requiring_second_step(look)
 
@@ -143,5 +143,5 @@ def _handler_while_viewing(handle: Callable[[PageRequest], Response]) -> Handler
 _refused: Final = _handler_while_viewing(_refuse)
 
 
-def _account_page(asking: PageRequest) -> str:
-    return f"{ACCOUNTS}/{asking.path['account']}"
+def _account_page(request: PageRequest) -> str:
+    return f"{ACCOUNTS}/{request.path['account']}"

@@ -43,19 +43,19 @@ class _AlreadySent(Exception):
 
 def show_form(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: Visit,
     errors: Sequence[FieldError] = (),
     status: int = InvalidRequest.status,
 ) -> Response:
     """Shows the form that takes a text and a file. Its mode decides which senders it offers."""
     visit.require(tx, Right.CAMPAIGNS)
-    query = dict(asking.sent.query)
-    typed = {"mode": query.get("mode", visit.mode), **asking.sent.form}
+    query = dict(request.sent.query)
+    typed = {"mode": query.get("mode", visit.mode), **request.sent.form}
     mode = typed["mode"] if typed["mode"] in visit.modes else visit.mode
     return page(
         "campaign_file.html",
-        asking,
+        request,
         status=status if errors else 200,
         visit=visit,
         typed=typed,
@@ -69,30 +69,30 @@ def show_form(
     )
 
 
-def store(asking: PageRequest) -> Response:
+def store(request: PageRequest) -> Response:
     """Makes a draft to the numbers of a file, in several transactions, and says what became of its
     lines. A form that is sent twice makes one draft, and the second answer leads to it.
     """
-    with asking.db.read() as tx:
-        visit = visit_of(tx, asking)
+    with request.db.read() as tx:
+        visit = visit_of(tx, request)
         visit.require(tx, Right.CAMPAIGNS)
     try:
-        listed, columns = _store(asking, visit)
+        listed, columns = _store(request, visit)
     except _AlreadySent as sent:
         return RedirectResponse(f"{visit.home}/campaigns/{sent.campaign}", SEE_OTHER, HEADERS)
     except Unavailable as lost:
-        with asking.db.read() as tx:
+        with request.db.read() as tx:
             again = FieldError("file", f"may be stored or not. {lost} Choose it again")
-            return show_form(tx, asking, visit, [again], lost.status)
+            return show_form(tx, request, visit, [again], lost.status)
     except (InvalidRequest, quotas.StorageQuotaReached) as wrong:
         errors = wrong.fields or [FieldError("file", f"cannot be used. {wrong}")]
-        with asking.db.read() as tx:
-            return show_form(tx, asking, visit, errors)
-    with asking.db.read() as tx:
+        with request.db.read() as tx:
+            return show_form(tx, request, visit, errors)
+    with request.db.read() as tx:
         samples = previews.samples(tx, listed.campaign)
     return page(
         "campaign_listed.html",
-        asking,
+        request,
         visit=visit,
         listed=listed,
         columns=columns,
@@ -101,11 +101,11 @@ def store(asking: PageRequest) -> Response:
     )
 
 
-def _store(asking: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tuple[str, ...]]:
+def _store(request: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tuple[str, ...]]:
     """Returns what became of the file's lines, and its columns. Raises InvalidRequest and
     StorageQuotaReached.
     """
-    body: dict[str, Any] = dict(body_of(asking))
+    body: dict[str, Any] = dict(body_of(request))
     mode = choice_of("mode", body.pop("mode", visit.mode), visit.modes)
     country, phone_column = body.pop("country_code", None), body.pop("phone_column", None)
     message = lines_of(body["message"]) if "message" in body else None
@@ -114,10 +114,10 @@ def _store(asking: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tup
         dialled_in = None if country is None else read_country(country)
     except ValueError as error:
         raise refused("country_code", str(error)) from error
-    if not asking.sent.file:
+    if not request.sent.file:
         raise refused("file", "is required, and must not be empty")
     numbers = campaigns.Numbers(
-        text_of(BytesIO(asking.sent.file)),
+        text_of(BytesIO(request.sent.file)),
         dialled_in,
         visit.account.country_code,
         phone_column,
@@ -125,27 +125,27 @@ def _store(asking: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tup
     sandbox = mode == "sandbox"
     try:
         listed = campaigns.create_listed(
-            asking.db,
+            request.db,
             visit.account.id,
             wanted,
             numbers,
             sandbox=sandbox,
             most=NUMBERS_MAX,
-            once=lambda tx, make: _make_once(tx, asking, visit, sandbox, make),
+            once=lambda tx, make: _make_once(tx, request, visit, sandbox, make),
         )
     except (InvalidRequest, quotas.StorageQuotaReached):  # there is no draft any more
-        with asking.db.write() as tx:
-            forget_once(tx, asking, visit, PATH, sandbox=sandbox)
+        with request.db.write() as tx:
+            forget_once(tx, request, visit, PATH, sandbox=sandbox)
         raise
-    with asking.db.write() as tx:  # after several transactions, the first of which may refuse it
+    with request.db.write() as tx:  # after several transactions, the first of which may refuse it
         record = campaigns.text_id(listed.campaign)
-        visit.audit(tx, asking, "campaign.write", record, listed.campaign.name)
+        visit.audit(tx, request, "campaign.write", record, listed.campaign.name)
     return listed, numbers.columns
 
 
 def _make_once(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: Visit,
     sandbox: bool,
     make: Callable[[Connection], campaigns.Campaign],
@@ -157,7 +157,7 @@ def _make_once(
         made.append(make(tx))
         return Answer({"id": campaigns.text_id(made[0])})
 
-    answer = run_form_once(tx, asking, visit, PATH, sandbox=sandbox, effect=effect)
+    answer = run_form_once(tx, request, visit, PATH, sandbox=sandbox, effect=effect)
     if not made:
         assert answer.raw is not None
         raise _AlreadySent(decode_object(answer.raw)["id"])

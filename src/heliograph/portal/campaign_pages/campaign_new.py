@@ -31,24 +31,24 @@ class TextPreview(NamedTuple):
 
 
 def show_form(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form. Its mode decides which senders it offers. With `from` in the query, it is
     filled in like that campaign.
     """
     visit.require(tx, Right.CAMPAIGNS)
     modes = visit.modes
-    query = dict(asking.sent.query)
+    query = dict(request.sent.query)
     like = _fields_of(of_account(tx, query["from"], visit)) if query.get("from") else {}
-    typed = {"audience": "all", "mode": query.get("mode", visit.mode), **like, **asking.sent.form}
+    typed = {"audience": "all", "mode": query.get("mode", visit.mode), **like, **request.sent.form}
     mode = typed["mode"] if typed["mode"] in modes else visit.mode
     return page(
         "campaign_new.html",
-        asking,
+        request,
         is_form_page=True,
         status=400 if errors else 200,
         visit=visit,
-        preview=None if errors or not asking.sent.form else _text_preview(tx, asking, visit),
+        preview=None if errors or not request.sent.form else _text_preview(tx, request, visit),
         typed=typed,
         errors={_form_field(error.field): error.message for error in errors},
         others=[error for error in errors if _form_field(error.field) not in FIELDS],
@@ -58,26 +58,26 @@ def show_form(
     )
 
 
-def show_preview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_preview(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Returns the part of the page that shows what the first recipients would get."""
     return page(
-        "campaign_preview.html", asking, visit=visit, preview=_text_preview(tx, asking, visit)
+        "campaign_preview.html", request, visit=visit, preview=_text_preview(tx, request, visit)
     )
 
 
 def show_empty_preview(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError]
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError]
 ) -> Response:
     """Returns the part of the page that shows nothing, because a field cannot be read."""
-    return page("campaign_preview.html", asking, visit=visit, preview=None)
+    return page("campaign_preview.html", request, visit=visit, preview=None)
 
 
-def _text_preview(tx: Connection, asking: PageRequest, visit: Visit) -> TextPreview | None:
+def _text_preview(tx: Connection, request: PageRequest, visit: Visit) -> TextPreview | None:
     """Returns what the first recipients would get of what is typed so far, or what is wrong with
     the text; None if there is no text, or nobody whom it is for.
     """
     try:
-        mode, body = _read_form(asking, visit)
+        mode, body = _read_form(request, visit)
         if not body["message"]:
             return None
         template, audience = campaigns.read_preview_request(body)
@@ -90,30 +90,30 @@ def _text_preview(tx: Connection, asking: PageRequest, visit: Visit) -> TextPrev
     return TextPreview(previews.samples_of(tx, template, wanted))
 
 
-def store_draft(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def store_draft(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Stores a draft, as `campaign create` does, and shows it. Nothing is sent yet. With the button
     that previews, nothing is stored.
     """
-    if asking.sent.form.get("do") == "preview":
-        return show_form(tx, asking, visit)
-    return redirect_once(_store_draft)(tx, asking, visit)
+    if request.sent.form.get("do") == "preview":
+        return show_form(tx, request, visit)
+    return redirect_once(_store_draft)(tx, request, visit)
 
 
-def _store_draft(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
-    mode, body = _read_form(asking, visit)
+def _store_draft(tx: Connection, request: PageRequest, visit: Visit) -> Response:
+    mode, body = _read_form(request, visit)
     wanted = campaigns.read_campaign_request(body)
     campaign = campaigns.create(
-        tx, visit.account.id, wanted, sandbox=mode == "sandbox", now_ms=asking.now_ms
+        tx, visit.account.id, wanted, sandbox=mode == "sandbox", now_ms=request.now_ms
     )
-    visit.audit(tx, asking, "campaign.write", campaigns.text_id(campaign), campaign.name)
+    visit.audit(tx, request, "campaign.write", campaigns.text_id(campaign), campaign.name)
     return redirect(f"{visit.home}/campaigns/{campaigns.text_id(campaign)}")
 
 
-def _read_form(asking: PageRequest, visit: Visit) -> tuple[str, dict[str, Any]]:
+def _read_form(request: PageRequest, visit: Visit) -> tuple[str, dict[str, Any]]:
     """Returns the mode of the form, and its fields as `campaign create` has them. Raises
     InvalidRequest for what is no choice of the form.
     """
-    body: dict[str, Any] = dict(body_of(asking))
+    body: dict[str, Any] = dict(body_of(request))
     mode = choice_of("mode", body.pop("mode", visit.mode), MODES)
     return mode, {
         **body,

@@ -23,26 +23,26 @@ from heliograph.users import Right
 PATH: Final = "POST /portal/campaigns"  # of keys, with the campaign: those of programs have others
 
 
-def send_test(asking: PageRequest) -> Response:
+def send_test(request: PageRequest) -> Response:
     """Sends the text as the typed number would get it, or else as the first of the audience would,
     and leads to what became of it. What is refused stands on the campaign's page.
     """
-    with asking.db.read() as tx:
-        visit = visit_of(tx, asking)
+    with request.db.read() as tx:
+        visit = visit_of(tx, request)
         visit.require(tx, Right.SEND)
     try:
-        message_id = _send(asking, visit)
+        message_id = _send(request, visit)
     except ServiceError as refusal:
-        return render_campaign(asking, visit, refusal)
+        return render_campaign(request, visit, refusal)
     return redirect(f"{visit.home}/messages/{message_id}", DoneNotice.ON_ITS_WAY)
 
 
-def _send(asking: PageRequest, visit: Visit) -> str:
+def _send(request: PageRequest, visit: Visit) -> str:
     """Raises what POST /sms/send refuses, and NotFound, NoRecipients and InvalidRequest."""
-    typed = asking.sent.form.get("to", "").strip()
+    typed = request.sent.form.get("to", "").strip()
     phone = parse_phone(typed, None, visit.account.country_code)
-    with asking.db.read() as tx:
-        campaign = of_account(tx, asking.path["campaign"], visit)
+    with request.db.read() as tx:
+        campaign = of_account(tx, request.path["campaign"], visit)
         if phone is None:
             raise refused("to", f"must be a phone number such as 233201234567, not {shown(typed)}")
         text = previews.sample(tx, campaign, int(phone.digits))
@@ -53,11 +53,11 @@ def _send(asking: PageRequest, visit: Visit) -> str:
         "validity_s": campaign.validity_s,
         "reference": campaigns.text_id(campaign),
     }
-    number = ids.new_number(asking.now_ms)
-    request = read_send_request(body, number, visit.account.id, sandbox=campaign.sandbox)
-    request.passes_opt_outs = True  # as the command `campaign test`
-    send_once(asking, request, f"{PATH}/{campaigns.text_id(campaign)}/test")
+    number = ids.new_number(request.now_ms)
+    send_request = read_send_request(body, number, visit.account.id, sandbox=campaign.sandbox)
+    send_request.passes_opt_outs = True  # as the command `campaign test`
+    send_once(request, send_request, f"{PATH}/{campaigns.text_id(campaign)}/test")
     try:
-        return str(send.accept(asking, request)["message_id"])
+        return str(send.accept(request, send_request)["message_id"])
     except Conflict as error:
         raise conflict_in_words(error, CHANGED) from error

@@ -58,19 +58,19 @@ class Progress(NamedTuple):
     of: int
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the campaigns of both modes, newest first."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     wanted = read_page(query)
     query.finish()
     found = campaigns.page(
         tx, limit=wanted.limit + 1, account_id=visit.account.id, before_id=wanted.before
     )
-    on_page = list_page(asking, wanted, found, lambda campaign: campaign.id)
+    on_page = list_page(request, wanted, found, lambda campaign: campaign.id)
     tallies = tallies_of(tx, [campaign.group_id for campaign in on_page.rows])
     return page(
         "campaigns.html",
-        asking,
+        request,
         visit=visit,
         campaigns=[
             (campaigns.text_id(campaign), campaign, tallies.get(campaign.group_id, GroupTally()))
@@ -81,86 +81,86 @@ def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def show_campaign(asking: PageRequest, visit: Visit) -> Response:
+def show_campaign(request: PageRequest, visit: Visit) -> Response:
     """Shows one campaign. What it would cost is found out in transactions of its own."""
-    return render_campaign(asking, visit)
+    return render_campaign(request, visit)
 
 
-def show_launch(asking: PageRequest, visit: Visit) -> Response:
+def show_launch(request: PageRequest, visit: Visit) -> Response:
     """Shows what a launch would send and take, and the button for it."""
-    return _render_launch(asking, visit)
+    return _render_launch(request, visit)
 
 
-def launch(asking: PageRequest) -> Response:
+def launch(request: PageRequest) -> Response:
     """Prices a campaign and lets the running service launch it."""
-    with asking.db.read() as tx:
-        visit = visit_of(tx, asking)
+    with request.db.read() as tx:
+        visit = visit_of(tx, request)
         visit.require(tx, Right.CAMPAIGNS)
-        campaign = of_account(tx, asking.path["campaign"], visit)
+        campaign = of_account(tx, request.path["campaign"], visit)
     try:
-        quote = _quote(asking, campaign)
-        with asking.db.write() as tx:
-            _require(tx, asking)
+        quote = _quote(request, campaign)
+        with request.db.write() as tx:
+            _require(tx, request)
             is_started = campaigns.start_soon(
                 tx,
                 campaign.id,
                 quote,
-                as_far_as_credits_reach=AS_FAR_FIELD in asking.sent.form or None,
-                now_ms=asking.now_ms,
+                as_far_as_credits_reach=AS_FAR_FIELD in request.sent.form or None,
+                now_ms=request.now_ms,
             )
             if is_started:
                 about = campaigns.text_id(campaign)
-                visit.audit(tx, asking, "campaign.launch", about, campaign.name)
+                visit.audit(tx, request, "campaign.launch", about, campaign.name)
     except (Conflict, InvalidRequest, InsufficientCredits) as refusal:
-        with asking.db.read() as tx:
-            campaign = of_account(tx, asking.path["campaign"], visit)
+        with request.db.read() as tx:
+            campaign = of_account(tx, request.path["campaign"], visit)
         if not _is_done(campaign, "launch"):
-            return _render_launch(asking, visit, refusal)
+            return _render_launch(request, visit, refusal)
         is_started = False
     return _redirect_to(visit, campaign, None if is_started else DoneNotice.DONE_ALREADY)
 
 
-def change(asking: PageRequest) -> Response:
+def change(request: PageRequest) -> Response:
     """Does what a button of the campaign's page asks for. What is refused stands on that page."""
     try:
-        with asking.db.write() as tx:
-            visit = _require(tx, asking)
-            return redirect_once(_change)(tx, asking, visit)
+        with request.db.write() as tx:
+            visit = _require(tx, request)
+            return redirect_once(_change)(tx, request, visit)
     except (Conflict, InvalidRequest) as refusal:
-        return render_campaign(asking, visit, refusal)
+        return render_campaign(request, visit, refusal)
 
 
-def _change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def _change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Raises Conflict and InvalidRequest."""
-    campaign = of_account(tx, asking.path["campaign"], visit)
+    campaign = of_account(tx, request.path["campaign"], visit)
     try:
-        _move(tx, asking, visit, campaign)
+        _move(tx, request, visit, campaign)
     except states.WrongState:
-        if not _is_done(of_account(tx, asking.path["campaign"], visit), asking.sent.form["do"]):
+        if not _is_done(of_account(tx, request.path["campaign"], visit), request.sent.form["do"]):
             raise
         return _redirect_to(visit, campaign, DoneNotice.DONE_ALREADY)
-    action = f"campaign.{asking.sent.form['do']}"
-    visit.audit(tx, asking, action, campaigns.text_id(campaign), campaign.name)
+    action = f"campaign.{request.sent.form['do']}"
+    visit.audit(tx, request, action, campaigns.text_id(campaign), campaign.name)
     return _redirect_to(visit, campaign)
 
 
-def _move(tx: Connection, asking: PageRequest, visit: Visit, campaign: Campaign) -> None:
+def _move(tx: Connection, request: PageRequest, visit: Visit, campaign: Campaign) -> None:
     """Raises Conflict and InvalidRequest."""
-    match asking.sent.form.get("do"):
+    match request.sent.form.get("do"):
         case "pause":
             campaigns.pause(tx, campaign.id)
         case "resume":
             campaigns.resume(tx, campaign.id)
         case "cancel":
-            campaigns.cancel(tx, campaign.id, now_ms=asking.now_ms)
+            campaigns.cancel(tx, campaign.id, now_ms=request.now_ms)
         case "schedule":
-            at = asking.sent.form.get("at", "").strip()
-            when = campaigns.read_start_time(at, visit.account.time_zone, asking.now_ms)
+            at = request.sent.form.get("at", "").strip()
+            when = campaigns.read_start_time(at, visit.account.time_zone, request.now_ms)
             campaigns.schedule(
                 tx,
                 campaign.id,
                 when.at_ms,
-                as_far_as_credits_reach=AS_FAR_FIELD in asking.sent.form,
+                as_far_as_credits_reach=AS_FAR_FIELD in request.sent.form,
             )
         case unknown:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
@@ -176,20 +176,20 @@ def _is_done(campaign: Campaign, button: str) -> bool:
     return campaign.status == MADE_BY.get(button)
 
 
-def _require(tx: Connection, asking: PageRequest) -> Visit:
+def _require(tx: Connection, request: PageRequest) -> Visit:
     """Returns the visit of somebody who may change campaigns. Raises Forbidden."""
-    visit = visit_of(tx, asking)
+    visit = visit_of(tx, request)
     visit.require(tx, Right.CAMPAIGNS)
     return visit
 
 
 def render_campaign(
-    asking: PageRequest, visit: Visit, refusal: ServiceError | None = None
+    request: PageRequest, visit: Visit, refusal: ServiceError | None = None
 ) -> Response:
     """Shows one campaign, with what was refused. It opens transactions, so none may be open."""
-    with asking.db.read() as tx:
-        campaign = of_account(tx, asking.path["campaign"], visit)
-        is_starting = _is_starting(campaign, asking.now_ms)
+    with request.db.read() as tx:
+        campaign = of_account(tx, request.path["campaign"], visit)
+        is_starting = _is_starting(campaign, request.now_ms)
         is_open = campaign.status in states.STARTABLE and not is_starting
         tally = tally_of(tx, campaign.group_id)
         values: dict[str, Any] = {
@@ -204,14 +204,14 @@ def render_campaign(
     quote, unpriced = None, None
     if is_open:
         try:
-            quote = _quote(asking, campaign)
+            quote = _quote(request, campaign)
         except Conflict as error:
             unpriced = str(error)
     errors = {error.field: error.message for error in refusal.fields} if refusal else {}
-    form = asking.sent.form
+    form = request.sent.form
     return page(
         "campaign.html",
-        asking,
+        request,
         is_live=True,
         status=refusal.status if refusal else 200,
         visit=visit,
@@ -239,19 +239,19 @@ def render_campaign(
 
 
 def _render_launch(
-    asking: PageRequest, visit: Visit, refusal: ServiceError | None = None
+    request: PageRequest, visit: Visit, refusal: ServiceError | None = None
 ) -> Response:
-    with asking.db.read() as tx:
+    with request.db.read() as tx:
         visit.require(tx, Right.CAMPAIGNS)
-        campaign = of_account(tx, asking.path["campaign"], visit)
+        campaign = of_account(tx, request.path["campaign"], visit)
     quote = None
     try:
-        quote = _quote(asking, campaign)
+        quote = _quote(request, campaign)
     except Conflict as error:
         refusal = refusal or error
     return page(
         "campaign_launch.html",
-        asking,
+        request,
         status=refusal.status if refusal else 200,
         visit=visit,
         campaign=campaign,
@@ -262,15 +262,15 @@ def _render_launch(
     )
 
 
-def _quote(asking: PageRequest, campaign: Campaign) -> Quote:
+def _quote(request: PageRequest, campaign: Campaign) -> Quote:
     """Returns what a campaign would cost now. It opens transactions, so none may be open. Raises
     WrongState, and TooLarge.
     """
-    with asking.db.read() as tx:
+    with request.db.read() as tx:
         people = campaigns.audience_size(tx, campaign)
     if people > PRICED_MAX:
         raise TooLarge(TOO_LARGE.format(most=f"{PRICED_MAX:,}"))
-    return campaigns.estimate(asking.db, campaign)
+    return campaigns.estimate(request.db, campaign)
 
 
 def of_account(tx: Connection, campaign_id: str, visit: Visit) -> Campaign:

@@ -32,15 +32,15 @@ WAYS: Final = (TO_CUSTOMER, BACK)
 MOVE_FIELDS: Final = ("credits", "way", "reference")
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the customers that the query selects, newest first."""
     require_partner(visit)
-    typed = dict(asking.sent.query)
+    typed = dict(request.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
-    found, errors = page_or_errors(lambda: _select(tx, asking, visit))
+    found, errors = page_or_errors(lambda: _select(tx, request, visit))
     return page(
         "customers.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         customers=[(text_id(each), each) for each in found.rows],
@@ -53,46 +53,46 @@ def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Customer]:
+def _select(tx: Connection, request: PageRequest, visit: Visit) -> ListPage[Customer]:
     """Raises InvalidRequest."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     wanted = read_page(query)
     needle = query.text("q", most=NEEDLE_MAX)
     sandbox = (query.choice("mode", MODES) or visit.mode) == "sandbox"
     query.finish()
     found = connect.page(tx, visit.account.id, wanted, sandbox=sandbox, needle=needle)
-    return list_page(asking, wanted, found, lambda customer: customer.account_id)
+    return list_page(request, wanted, found, lambda customer: customer.account_id)
 
 
 def show_customer(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows one customer, what it holds, and the form that moves credits."""
-    customer = _customer(tx, asking, visit)
+    customer = _customer(tx, request, visit)
     return page(
         "customer.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         customer=customer,
         id=text_id(customer),
         credits_here=wallet.wallet_of(tx, visit.account.id).sms_credits,
         may_change=visit.may(Right.CONNECT),
-        typed={"way": TO_CUSTOMER, **asking.sent.form},
+        typed={"way": TO_CUSTOMER, **request.sent.form},
         ways=WAYS,
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in MOVE_FIELDS],
     )
 
 
-def move(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def move(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Moves credits to the customer, or back, as POST /connect/customers/{id}/credits does, and
     shows the customer. A form that is sent twice moves once.
     """
-    visit.require_fresh(asking.now_ms)
-    customer = _customer(tx, asking, visit)
+    visit.require_fresh(request.now_ms)
+    customer = _customer(tx, request, visit)
     connect.require_active(customer)
-    body = with_numbers(body_of(asking), "credits")
+    body = with_numbers(body_of(request), "credits")
     way = choice_of("way", body.pop("way", TO_CUSTOMER), WAYS)
     credits = body.get("credits")
     if isinstance(credits, int):
@@ -109,16 +109,16 @@ def move(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
                 customer.account_id,
                 asked,
                 sandbox=customer.sandbox,
-                now_ms=asking.now_ms,
+                now_ms=request.now_ms,
             )
         except (InsufficientCredits, daily_cap.DailyCapReached) as short:
             raise refused("credits", f"cannot be moved: {short}") from short
         told = f"{asked.credits:+} credits"
-        visit.audit(tx, asking, "customer.credits", text_id(customer), told)
+        visit.audit(tx, request, "customer.credits", text_id(customer), told)
         return Answer({})
 
     place = f"POST {visit.home}/connect/{text_id(customer)}"
-    run_form_once(tx, asking, visit, place, sandbox=customer.sandbox, effect=effect)
+    run_form_once(tx, request, visit, place, sandbox=customer.sandbox, effect=effect)
     shown = f"{visit.home}/connect/{text_id(customer)}"
     return RedirectResponse(shown, SEE_OTHER, HEADERS)
 
@@ -134,6 +134,6 @@ def text_id(customer: Customer) -> str:
     return text_of_id(customer.account_id, is_customer=True)
 
 
-def _customer(tx: Connection, asking: PageRequest, visit: Visit) -> Customer:
+def _customer(tx: Connection, request: PageRequest, visit: Visit) -> Customer:
     require_partner(visit)
-    return connect.of_partner(tx, visit.account.id, asking.path["customer"])
+    return connect.of_partner(tx, visit.account.id, request.path["customer"])

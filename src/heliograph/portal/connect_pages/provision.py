@@ -36,22 +36,22 @@ PATH: Final = "POST /portal/connect"  # of keys: those of programs have other pa
 
 
 def show_form(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form."""
     require_partner(visit)
     visit.require(tx, Right.CONNECT)
-    visit.require_fresh(asking.now_ms)
+    visit.require_fresh(request.now_ms)
     held = wallet.wallet_of(tx, visit.account.id)
-    wanted = dict(asking.sent.query).get("mode")
+    wanted = dict(request.sent.query).get("mode")
     typed = {
         "mode": wanted if wanted in visit.modes else visit.mode,
         "country_code": visit.account.country_code,
-        **asking.sent.form,
+        **request.sent.form,
     }
     return page(
         "customer_new.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         wallet=held,
@@ -62,13 +62,13 @@ def show_form(
     )
 
 
-def provision(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def provision(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Makes the customer, and shows it. A form that is sent twice makes one; so does a reference
     of the partner's that a customer has already.
     """
     require_partner(visit)
-    visit.require_fresh(asking.now_ms)
-    body = with_numbers(body_of(asking), *FIGURES)
+    visit.require_fresh(request.now_ms)
+    body = with_numbers(body_of(request), *FIGURES)
     sandbox = choice_of("mode", body.get("mode", visit.mode), visit.modes) == "sandbox"
     asked, _ = connect.read_customer_request(
         {name: body[name] for name in FIELDS if name in body and name != "mode"}
@@ -77,16 +77,16 @@ def provision(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     def effect(tx: Connection) -> Answer:
         try:
             made = connect.provision(
-                tx, visit.account.id, asked, sandbox=sandbox, now_ms=asking.now_ms
+                tx, visit.account.id, asked, sandbox=sandbox, now_ms=request.now_ms
             )
         except (InsufficientCredits, daily_cap.DailyCapReached) as short:
             field = FIGURES[0] if asked.initial_credits else FIGURES[1]
             raise refused(field, f"cannot be given: {short}") from short
         if made.created:
-            visit.audit(tx, asking, "customer.provision", text_id(made.customer))
+            visit.audit(tx, request, "customer.provision", text_id(made.customer))
         return Answer({"id": text_id(made.customer)})
 
-    answer = run_form_once(tx, asking, visit, PATH, sandbox=sandbox, effect=effect)
+    answer = run_form_once(tx, request, visit, PATH, sandbox=sandbox, effect=effect)
     assert answer.raw is not None
     made = decode_object(answer.raw)["id"]
     return RedirectResponse(f"{visit.home}/connect/{made}", SEE_OTHER, HEADERS)

@@ -21,35 +21,35 @@ from heliograph.portal.rendering import Download
 from heliograph.portal.visit import Visit, visit_of
 
 
-def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def export(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Returns the contacts that the query selects as a file, newest first. Raises
     InvalidRequest.
     """
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     wanted = read_contacts_query(query, visit)
     query.finish()
     mode = "sandbox" if wanted.owner.sandbox else "live"
-    return Download(f"contacts-{mode}.csv", _file(asking, wanted))
+    return Download(f"contacts-{mode}.csv", _file(request, wanted))
 
 
-def _file(asking: PageRequest, wanted: ContactsQuery) -> Iterator[str]:
+def _file(request: PageRequest, wanted: ContactsQuery) -> Iterator[str]:
     columns = ExportColumns()
-    for page in _pages(asking, wanted):
+    for page in _pages(request, wanted):
         columns.add(page)
         yield ""
     yield columns.first_line()
-    for page in _pages(asking, wanted):
+    for page in _pages(request, wanted):
         yield "".join(columns.lines(page))
 
 
-def _pages(asking: PageRequest, wanted: ContactsQuery) -> Iterator[Sequence[Contact]]:
+def _pages(request: PageRequest, wanted: ContactsQuery) -> Iterator[Sequence[Contact]]:
     """Yields pages of contacts, each only as long as the visitor may still see them. Raises
     NotSignedIn and NotFound.
     """
     before: str | None = None
     while True:
-        with asking.db.read() as tx:
-            visit_of(tx, asking._replace(now_ms=clock.now_ms()))
+        with request.db.read() as tx:
+            visit_of(tx, request._replace(now_ms=clock.now_ms()))
             found = contacts.newest(tx, wanted.owner, wanted.needle, limit=PAGE, before=before)
         if not found:
             return

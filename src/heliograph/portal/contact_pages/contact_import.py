@@ -34,88 +34,88 @@ FIELDS: Final = ("file", "mode", "country_code", *(f"{field}_column" for field i
 
 
 def show_form(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form that takes a file."""
     visit.require(tx, Right.CONTACTS)
-    query = dict(asking.sent.query)
+    query = dict(request.sent.query)
     return page(
         "contact_import.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
-        typed={"mode": query.get("mode") or visit.mode, **asking.sent.form},
+        typed={"mode": query.get("mode") or visit.mode, **request.sent.form},
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
         modes=visit.modes,
-        names_columns=any(asking.sent.form.get(f"{field}_column") for field in NAMED),
+        names_columns=any(request.sent.form.get(f"{field}_column") for field in NAMED),
         rows_max=ROWS_MAX,
         imports=stored_import.newest_imports(tx, visit.account.id, limit=LISTED_MAX),
         mebibytes_max=UPLOAD_OCTETS_MAX // 1_024**2,
     )
 
 
-def store(asking: PageRequest) -> Response:
+def store(request: PageRequest) -> Response:
     """Stores a file, and leads to the page that says how far its import is."""
-    with asking.db.read() as tx:
-        visit = visit_of(tx, asking)
+    with request.db.read() as tx:
+        visit = visit_of(tx, request)
         visit.require(tx, Right.CONTACTS)
     try:
-        owner, file = _read(asking, visit)
+        owner, file = _read(request, visit)
     except InvalidRequest as wrong:
         errors = wrong.fields or [FieldError("file", f"cannot be imported. {wrong}")]
-        with asking.db.read() as tx:
-            return show_form(tx, asking, visit, errors)
+        with request.db.read() as tx:
+            return show_form(tx, request, visit, errors)
 
-    def begin(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    def begin(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         by = visit.session.user.email
-        import_id = stored_import.begin(tx, owner, file, by, now_ms=asking.now_ms)
-        visit.audit(tx, asking, "contact.import", import_id, f"{file.rows} rows of a file")
+        import_id = stored_import.begin(tx, owner, file, by, now_ms=request.now_ms)
+        visit.audit(tx, request, "contact.import", import_id, f"{file.rows} rows of a file")
         return redirect(f"{visit.home}/contacts/imports/{import_id}")
 
     # again, if a button of another import was in its way
-    return asking.db.transact(lambda tx: redirect_once(begin)(tx, asking, visit))
+    return request.db.transact(lambda tx: redirect_once(begin)(tx, request, visit))
 
 
-def show_import(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_import(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows how far an import is, or what became of its rows."""
-    found = stored_import.import_by_id(tx, visit.account.id, asking.path["file"])
+    found = stored_import.import_by_id(tx, visit.account.id, request.path["file"])
     return page(
         "contacts_imported.html",
-        asking,
+        request,
         is_live=True,
         visit=visit,
         done=found,
-        is_interrupted=found.is_interrupted(asking.now_ms),
+        is_interrupted=found.is_interrupted(request.now_ms),
         mode="sandbox" if found.sandbox else "live",
         may_change=visit.may(Right.CONTACTS),
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Stops an import, or lets a stopped one go on."""
-    found = stored_import.import_by_id(tx, visit.account.id, asking.path["file"])
-    match asking.sent.form.get("do"):
+    found = stored_import.import_by_id(tx, visit.account.id, request.path["file"])
+    match request.sent.form.get("do"):
         case "stop":
             is_changed = stored_import.stop(tx, found)
         case "go_on":
-            is_changed = _resume(tx, asking, visit, found)
+            is_changed = _resume(tx, request, visit, found)
         case unknown:
             raise InvalidRequest(f"{shown(unknown or '')} is no button of this page.")
     if is_changed:
-        visit.audit(tx, asking, f"contact.import_{asking.sent.form['do']}", found.text_id)
+        visit.audit(tx, request, f"contact.import_{request.sent.form['do']}", found.text_id)
     path = f"{visit.home}/contacts/imports/{found.text_id}"
     return redirect(path, None if is_changed else DoneNotice.DONE_ALREADY)
 
 
 def _resume(
-    tx: Connection, asking: PageRequest, visit: Visit, stopped: stored_import.StoredImport
+    tx: Connection, request: PageRequest, visit: Visit, stopped: stored_import.StoredImport
 ) -> bool:
     """Lets an import go on. Returns False if it does so already: another tab was faster. Raises
     what `go_on` raises.
     """
     try:
-        stored_import.go_on(tx, stopped, now_ms=asking.now_ms)
+        stored_import.go_on(tx, stopped, now_ms=request.now_ms)
     except stored_import.ImportRunning:
         if not stored_import.import_by_id(tx, visit.account.id, stopped.text_id).is_running:
             raise
@@ -123,17 +123,17 @@ def _resume(
     return True
 
 
-def _read(asking: PageRequest, visit: Visit) -> tuple[ContactOwner, FileToImport]:
+def _read(request: PageRequest, visit: Visit) -> tuple[ContactOwner, FileToImport]:
     """Reads the whole file before it is stored, and says whose contacts it has. Raises
     InvalidRequest.
     """
-    form = asking.sent.form
-    owner, typed = read_owner(asking, visit), form.get("country_code", "").strip()
+    form = request.sent.form
+    owner, typed = read_owner(request, visit), form.get("country_code", "").strip()
     try:
         country = read_country(typed) if typed else None
     except ValueError as error:
         raise refused("country_code", str(error)) from error
-    octets = asking.sent.file
+    octets = request.sent.file
     if not octets:
         raise refused("file", "is required, and must not be empty")
     columns = {

@@ -36,44 +36,44 @@ class TagForm(NamedTuple):
     again: list[tuple[str, str]]
 
 
-def show_form(asking: PageRequest, visit: Visit) -> Response:
+def show_form(request: PageRequest, visit: Visit) -> Response:
     """Shows which contacts were chosen, takes a tag, and says how many it would change."""
-    fields = asking.sent.query
-    with asking.db.read() as tx:
+    fields = request.sent.query
+    with request.db.read() as tx:
         visit.require(tx, Right.CONTACTS)
     picked = [value for name, value in fields if name == PICK]
     others = [(name, value) for name, value in fields if name != PICK]
     return _render(
-        asking, visit, [*others, *([("picked", BETWEEN.join(picked))] if picked else [])]
+        request, visit, [*others, *([("picked", BETWEEN.join(picked))] if picked else [])]
     )
 
 
-def change(asking: PageRequest) -> Response:
+def change(request: PageRequest) -> Response:
     """Changes the tags in several transactions, and says what became of it."""
-    with asking.db.read() as tx:
-        visit = visit_of(tx, asking)
+    with request.db.read() as tx:
+        visit = visit_of(tx, request)
         visit.require(tx, Right.CONTACTS)
-    fields = [(name, value) for name, value in asking.sent.form.items() if name in FIELDS]
+    fields = [(name, value) for name, value in request.sent.form.items() if name in FIELDS]
     try:
         wanted = _read_form(fields, visit)
         if wanted.change is None:
             raise refused("tag", "is required")
-        matching = tag_many.count(asking.db, wanted.chosen, wanted.change)
+        matching = tag_many.count(request.db, wanted.chosen, wanted.change)
     except InvalidRequest as wrong:
-        return _render(asking, visit, fields, wrong)
-    with asking.db.write() as tx:  # before the first of the transactions that change contacts
+        return _render(request, visit, fields, wrong)
+    with request.db.write() as tx:  # before the first of the transactions that change contacts
         way = "added to" if wanted.change.is_added else "removed from"
         told = f"{wanted.change.tag} {way} {matching.changing} contacts"
-        visit.audit(tx, asking, "contact.tag", detail=told)
+        visit.audit(tx, request, "contact.tag", detail=told)
     done, ended_by = TagCount(), None
     try:
-        for step in tag_many.apply(asking.db, wanted.chosen, wanted.change, now_ms=asking.now_ms):
+        for step in tag_many.apply(request.db, wanted.chosen, wanted.change, now_ms=request.now_ms):
             done += step
     except ServiceError as error:  # what is committed stays
         ended_by = error
     return page(
         "contacts_tagged.html",
-        asking,
+        request,
         status=ended_by.status if ended_by else 200,
         visit=visit,
         change=wanted.change,
@@ -108,7 +108,7 @@ def _read_form(fields: Sequence[tuple[str, str]], visit: Visit) -> TagForm:
 
 
 def _render(
-    asking: PageRequest,
+    request: PageRequest,
     visit: Visit,
     fields: Sequence[tuple[str, str]],
     wrong: InvalidRequest | None = None,
@@ -118,14 +118,14 @@ def _render(
     try:
         wanted = _read_form(fields, visit)
         if wanted.change is not None and wrong is None:
-            counted = tag_many.count(asking.db, wanted.chosen, wanted.change)
+            counted = tag_many.count(request.db, wanted.chosen, wanted.change)
     except InvalidRequest as error:
         wrong = error
     at_fields = wrong.fields if wrong is not None else []
     given = dict(fields)
     return page(
         "contact_tags.html",
-        asking,
+        request,
         status=wrong.status if wrong else 200,
         visit=visit,
         wanted=wanted,

@@ -60,9 +60,9 @@ def read_contacts_query(query: Query, visit: Visit) -> ContactsQuery:
     return ContactsQuery(ContactOwner(visit.account.id, mode == "sandbox"), needle)
 
 
-def read_owner(asking: PageRequest, visit: Visit) -> ContactOwner:
+def read_owner(request: PageRequest, visit: Visit) -> ContactOwner:
     """Returns whose contacts a form is about, by its field `mode`. Raises InvalidRequest."""
-    mode = choice_of("mode", asking.sent.form.get("mode") or visit.mode, visit.modes)
+    mode = choice_of("mode", request.sent.form.get("mode") or visit.mode, visit.modes)
     return ContactOwner(visit.account.id, mode == "sandbox")
 
 
@@ -71,18 +71,18 @@ def changer_of(visit: Visit) -> Changer:
     return Changer(ChangerKind.USER, visit.session.user.email)
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the contacts that the query selects, newest first."""
-    typed = dict(asking.sent.query)
+    typed = dict(request.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
     found, errors = ListPage[Contact]([], None), list[FieldError]()
     try:
-        found = _select(tx, asking, visit)
+        found = _select(tx, request, visit)
     except InvalidRequest as wrong:
         errors = list(wrong.fields)
     return page(
         "contacts.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         contacts=[(contacts.text_id(contact), contact) for contact in found.rows],
@@ -97,16 +97,16 @@ def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 
 def show_form(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form that adds a contact."""
     visit.require(tx, Right.CONTACTS)
-    query = dict(asking.sent.query)
+    query = dict(request.sent.query)
     wrong = contact_form.form_errors_of(errors)
-    typed = {"mode": query.get("mode") or visit.mode, **asking.sent.form}
+    typed = {"mode": query.get("mode") or visit.mode, **request.sent.form}
     return page(
         "contact_new.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         typed=typed,
@@ -118,36 +118,36 @@ def show_form(
     )
 
 
-def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def add(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Adds a contact, or changes the one with this phone, as POST /contacts does, and shows it."""
-    owner = read_owner(asking, visit)
+    owner = read_owner(request, visit)
     asked = contacts.read_contact_request(
-        contact_form.body_of_new(asking.sent.form),
+        contact_form.body_of_new(request.sent.form),
         phone_required=True,
         home=visit.account.country_code,
     )
     with _quota_as_field_error():
         [stored] = contacts.upsert(
-            tx, owner, [asked.change], by=changer_of(visit), now_ms=asking.now_ms
+            tx, owner, [asked.change], by=changer_of(visit), now_ms=request.now_ms
         )
     assert stored.contact is not None, (
         "custom fields of a form are replaced whole, so they are never too many"
     )
-    visit.audit(tx, asking, "contact.save", contacts.text_id(stored.contact))
+    visit.audit(tx, request, "contact.save", contacts.text_id(stored.contact))
     return _redirect_to(visit, stored.contact)
 
 
 def show_contact(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows a contact, and a form that changes it to those who may."""
-    found = _of_account(tx, asking, visit)
+    found = _of_account(tx, request, visit)
     wrong = contact_form.form_errors_of(errors)
-    is_typed = bool(errors) or asking.sent.form.get("do") == "change"
-    typed = asking.sent.form if is_typed else contact_form.fields_of(found.contact)
+    is_typed = bool(errors) or request.sent.form.get("do") == "change"
+    typed = request.sent.form if is_typed else contact_form.fields_of(found.contact)
     return page(
         "contact.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         contact=found.contact,
@@ -163,9 +163,9 @@ def show_contact(
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Does what a button of a contact's page asks for, as PUT /contacts/{id} does."""
-    found, form = _of_account(tx, asking, visit), asking.sent.form
+    found, form = _of_account(tx, request, visit), request.sent.form
     match form.get("do"):
         case "change":
             body = contact_form.body_of_change(form)
@@ -182,52 +182,52 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     contact_id = contacts.text_id(found.contact)
     with _quota_as_field_error():
         after = contacts.update(
-            tx, found.owner, contact_id, patch, by=changer_of(visit), now_ms=asking.now_ms
+            tx, found.owner, contact_id, patch, by=changer_of(visit), now_ms=request.now_ms
         )
     if after != found.contact:
-        visit.audit(tx, asking, f"contact.{form['do']}", contact_id)
+        visit.audit(tx, request, f"contact.{form['do']}", contact_id)
     return _redirect_to(visit, found.contact)
 
 
 def ask_remove(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the button that removes a contact."""
     visit.require(tx, Right.CONTACTS)
-    found = _of_account(tx, asking, visit)
+    found = _of_account(tx, request, visit)
     contact_id = contacts.text_id(found.contact)
-    return page("contact_remove.html", asking, visit=visit, contact=found.contact, id=contact_id)
+    return page("contact_remove.html", request, visit=visit, contact=found.contact, id=contact_id)
 
 
-def remove(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def remove(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Removes a contact, and shows the list."""
-    found = _of_account(tx, asking, visit)
+    found = _of_account(tx, request, visit)
     contact_id = contacts.text_id(found.contact)
     contacts.delete(tx, found.owner, contact_id)
-    visit.audit(tx, asking, "contact.remove", contact_id)
+    visit.audit(tx, request, "contact.remove", contact_id)
     return redirect(f"{visit.home}/contacts?mode={found.mode}", DoneNotice.REMOVED)
 
 
-def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Contact]:
+def _select(tx: Connection, request: PageRequest, visit: Visit) -> ListPage[Contact]:
     """Raises InvalidRequest."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     wanted, page_wanted = read_contacts_query(query, visit), read_page(query)
     query.finish()
     found = contacts.newest(
         tx, wanted.owner, wanted.needle, limit=page_wanted.limit + 1, before=page_wanted.before
     )
-    return list_page(asking, page_wanted, found, lambda contact: contact.id)
+    return list_page(request, page_wanted, found, lambda contact: contact.id)
 
 
-def _of_account(tx: Connection, asking: PageRequest, visit: Visit) -> OwnContact:
+def _of_account(tx: Connection, request: PageRequest, visit: Visit) -> OwnContact:
     """Returns the contact that the path names, of either mode. Raises NotFound for one of another
     account, too.
     """
     live, sandbox = (ContactOwner(visit.account.id, is_sandbox) for is_sandbox in (False, True))
     try:
-        return OwnContact(contacts.by_id(tx, live, asking.path["contact"]), live)
+        return OwnContact(contacts.by_id(tx, live, request.path["contact"]), live)
     except NotFound:
-        return OwnContact(contacts.by_id(tx, sandbox, asking.path["contact"]), sandbox)
+        return OwnContact(contacts.by_id(tx, sandbox, request.path["contact"]), sandbox)
 
 
 @contextmanager

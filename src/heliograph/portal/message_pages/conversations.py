@@ -69,17 +69,17 @@ class _ConversationsQuery(NamedTuple):
         return "sandbox" if self.sandbox else "live"
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the phones that have written, by when they wrote last; a phone that is looked for leads
     to its conversation.
     """
-    typed = dict(asking.sent.query)
+    typed = dict(request.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
     errors: list[FieldError] = []
     found = conversations.ConversationsPage([], None)
     numbers: Sequence[OwnNumber] = ()
     try:
-        asked = _read_query(asking, visit)
+        asked = _read_query(request, visit)
     except InvalidRequest as wrong:
         errors = list(wrong.fields)
     else:
@@ -93,11 +93,11 @@ def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         numbers = inbound.numbers_page(tx, visit.account.id, wanted, sandbox=asked.sandbox)
     return page(
         "conversations.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         conversations=_shown_conversations(tx, visit, found.conversations, typed["mode"]),
-        older=older_query(asking, found.next_before),
+        older=older_query(request, found.next_before),
         numbers=[each.digits for each in numbers[:NUMBERS_MAX]],
         typed=typed,
         mode=typed["mode"],
@@ -107,9 +107,9 @@ def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def export(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Returns the texts that came in as a file, newest first. Raises InvalidRequest."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     mode = query.choice("mode", MODES) or visit.mode
     query.finish()
 
@@ -120,34 +120,34 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         next_before = texts[-1].id if len(found) > wanted.limit else None
         return texts_file.lines(texts), next_before
 
-    return Download(f"texts-{mode}.csv", pieces(asking, texts_file.first_line(), read_lines))
+    return Download(f"texts-{mode}.csv", pieces(request, texts_file.first_line(), read_lines))
 
 
-def show_conversation(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_conversation(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows what the account and a phone have written to each other, and the box that answers to
     those who may send. The path names the phone, or a text that came from it.
     """
-    return _conversation(tx, asking, visit)
+    return _conversation(tx, request, visit)
 
 
-def answer(asking: PageRequest) -> Response:
+def answer(request: PageRequest) -> Response:
     """Sends an answer to the phone, as the form Send a text does, and shows the conversation."""
-    visit = send.visit_of_sender(asking)
-    is_sandbox = asking.sent.form.get("mode", visit.mode) == "sandbox"
-    with asking.db.read() as tx:
-        phone = _phone(tx, asking, visit)
+    visit = send.visit_of_sender(request)
+    is_sandbox = request.sent.form.get("mode", visit.mode) == "sandbox"
+    with request.db.read() as tx:
+        phone = _phone(tx, request, visit)
         answers = _text_to_answer(tx, visit, phone, sandbox=is_sandbox)
-    form = {**asking.sent.form, "recipients": phone}
+    form = {**request.sent.form, "recipients": phone}
     tried = send.attempt(
-        asking._replace(sent=asking.sent._replace(form=form)),
+        request._replace(sent=request.sent._replace(form=form)),
         visit,
         answers=answers,
     )
     if tried.answer is None:
-        with asking.db.read() as tx:
-            return _conversation(tx, asking, visit, tried.error, tried.counted)
+        with request.db.read() as tx:
+            return _conversation(tx, request, visit, tried.error, tried.counted)
     mode = "sandbox" if tried.sandbox else "live"
-    path = f"{visit.home}/conversations/{asking.path['phone']}?mode={mode}"
+    path = f"{visit.home}/conversations/{request.path['phone']}?mode={mode}"
     return redirect(path, DoneNotice.ON_ITS_WAY)
 
 
@@ -181,46 +181,46 @@ def _text_asking_for_help(
     return answered_text.help_to_answer(tx, visit.account.id, phone, sandbox=sandbox)
 
 
-def opt_out(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def opt_out(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Stores that the phone wants no texts of the account, as POST /opt-outs does, or lifts it."""
-    phone = _phone(tx, asking, visit)
+    phone = _phone(tx, request, visit)
     if conversations.number_of(phone) is None or parse_phone(phone) is None:
         raise NotFound(f"There is no phone {shown(phone)} to opt out.")
-    mode = choice_of("mode", asking.sent.form.get("mode", ""), MODES)
+    mode = choice_of("mode", request.sent.form.get("mode", ""), MODES)
     owner = OptOutOwner(visit.account.id, mode == "sandbox")
-    match asking.sent.form.get("do"):
+    match request.sent.form.get("do"):
         case "add":
             changed = opt_outs.suppress(
-                tx, owner, [phone], source=OptOutSource.PORTAL, now_ms=asking.now_ms
+                tx, owner, [phone], source=OptOutSource.PORTAL, now_ms=request.now_ms
             )
-            withdraw(tx, owner, phone, WHOLE_ACCOUNT, asking.now_ms)
+            withdraw(tx, owner, phone, WHOLE_ACCOUNT, request.now_ms)
         case "remove":
             changed = opt_outs.lift(
-                tx, owner, [phone], by=OptOutSource.PORTAL, now_ms=asking.now_ms, scope=None
+                tx, owner, [phone], by=OptOutSource.PORTAL, now_ms=request.now_ms, scope=None
             )
         case unknown:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
     if changed:
-        visit.audit(tx, asking, f"opt_out.{asking.sent.form['do']}")
+        visit.audit(tx, request, f"opt_out.{request.sent.form['do']}")
     return redirect(f"{visit.home}/conversations/{phone}?mode={mode}", DoneNotice.SAVED)
 
 
 def show_opt_out_errors(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError]
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError]
 ) -> Response:
     """Shows the conversation again, with what is wrong with the form that opts out."""
-    return _conversation(tx, asking, visit, InvalidRequest(errors[0].message, fields=[*errors]))
+    return _conversation(tx, request, visit, InvalidRequest(errors[0].message, fields=[*errors]))
 
 
 def _conversation(
     tx: Connection,
-    asking: PageRequest,
+    request: PageRequest,
     visit: Visit,
     error: ServiceError | None = None,
     counted: TextCount | None = None,
 ) -> Response:
-    phone = _phone(tx, asking, visit)
-    asked = _read_query(asking, visit)
+    phone = _phone(tx, request, visit)
+    asked = _read_query(request, visit)
     found = conversations.conversation_page(
         tx, visit.account.id, phone, asked.page, sandbox=asked.sandbox
     )
@@ -233,18 +233,18 @@ def _conversation(
     errors, why = send.errors_at_fields(error, FIELDS)
     return page(
         "conversation.html",
-        asking,
+        request,
         is_live=True,
         is_form_page=True,
         status=200 if error is None else error.status,
         visit=visit,
         phone=phone,
-        path=f"{visit.home}/conversations/{asking.path['phone']}",
+        path=f"{visit.home}/conversations/{request.path['phone']}",
         mode=asked.mode,
         contact=contact,
         contact_id=contacts.text_id(contact) if contact is not None else None,
         lines=[_line(each) for each in reversed(found.lines)],
-        older=older_query(asking, found.next_before),
+        older=older_query(request, found.next_before),
         is_newest=asked.page.before is None,
         can_be_answered=can_be_answered,
         opted_out=opted_out,
@@ -252,20 +252,20 @@ def _conversation(
         and _text_asking_for_help(tx, visit, phone, sandbox=asked.sandbox) is not None,
         written_to=newest.recipient if newest is not None else None,
         names=_senders(tx, visit, newest, sandbox=asked.sandbox),
-        typed=asking.sent.form,
+        typed=request.sent.form,
         errors=errors,
         why=why,
         counted=counted,
     )
 
 
-def _read_query(asking: PageRequest, visit: Visit) -> _ConversationsQuery:
+def _read_query(request: PageRequest, visit: Visit) -> _ConversationsQuery:
     """Reads which page of which mode is asked for, and which phone is looked for. Raises
     InvalidRequest.
     """
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     # a form that answers says its mode, too
-    mode = query.choice("mode", MODES) or asking.sent.form.get("mode") or visit.mode
+    mode = query.choice("mode", MODES) or request.sent.form.get("mode") or visit.mode
     wanted = read_page(query)
     sought = (query.text("phone") or "").strip() or None
     phone = None if sought is None else _read_phone(sought, visit.account.country_code)
@@ -291,9 +291,9 @@ def _read_phone(typed: str, home: str) -> str | None:
     return typed if conversations.number_of(typed) is not None else None
 
 
-def _phone(tx: Connection, asking: PageRequest, visit: Visit) -> str:
+def _phone(tx: Connection, request: PageRequest, visit: Visit) -> str:
     """Returns the phone whose conversation the path names. Raises NotFound."""
-    named = asking.path["phone"]
+    named = request.path["phone"]
     if conversations.number_of(named) is not None:
         return named
     if named.startswith(f"{inbound.INBOUND_PREFIX}_"):

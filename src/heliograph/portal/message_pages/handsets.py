@@ -72,51 +72,51 @@ class Destination(NamedTuple):
         return f"{'sandbox' if self.sandbox else 'live'} {self.name}"
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the phones that texts went to lately."""
-    return page("handsets.html", asking, is_live=True, visit=visit, handsets=_handsets(tx, visit))
+    return page("handsets.html", request, is_live=True, visit=visit, handsets=_handsets(tx, visit))
 
 
-def show_handset(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_handset(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the texts to and from one phone, the newest last. Raises NotFound for what is no
     number.
     """
-    return _render(tx, asking, visit)
+    return _render(tx, request, visit)
 
 
-def write(asking: PageRequest) -> Response:
+def write(request: PageRequest) -> Response:
     """Has the phone write to the account. The text is stored as those that carriers bring are. A
     form that is sent twice writes once.
     """
-    visit = send.visit_of_sender(asking)
-    phone = _phone(asking)
+    visit = send.visit_of_sender(request)
+    phone = _phone(request)
     try:
-        with asking.db.read() as tx:
-            text = _read_text(tx, asking, visit, phone)
-        asking.awaited(_store_text(asking, text))
+        with request.db.read() as tx:
+            text = _read_text(tx, request, visit, phone)
+        request.awaited(_store_text(request, text))
     except ServiceError as refusal:
-        with asking.db.read() as tx:
-            return _render(tx, asking, visit, refusal)
+        with request.db.read() as tx:
+            return _render(tx, request, visit, refusal)
     return RedirectResponse(f"{visit.home}/handsets/{phone}", SEE_OTHER, HEADERS)
 
 
-async def _store_text(asking: PageRequest, text: HandsetText) -> None:
+async def _store_text(request: PageRequest, text: HandsetText) -> None:
     """Stores a text that the phone wrote, and answers it if it is a keyword."""
-    replier = Replier.beside(asking.service.acceptor)
-    taken = await receive.receive_texts(asking.db, SIMULATOR_ID, SIMULATOR, [text], replier)
+    replier = Replier.beside(request.service.acceptor)
+    taken = await receive.receive_texts(request.db, SIMULATOR_ID, SIMULATOR, [text], replier)
     replier.wake(set(taken.replied))
 
 
-def _read_text(tx: Connection, asking: PageRequest, visit: Visit, phone: str) -> HandsetText:
+def _read_text(tx: Connection, request: PageRequest, visit: Visit, phone: str) -> HandsetText:
     """Returns the text of the form. It may be as long as one that we send, and is refused in the
     same words. Raises InvalidRequest.
     """
     choices = {each.value: each for each in _destinations(tx, visit, [])}
-    chosen = choices[choice_of("to", asking.sent.form.get("to", ""), list(choices))]
+    chosen = choices[choice_of("to", request.sent.form.get("to", ""), list(choices))]
     # what is read is a text of ours, the other way round
     asked = read_send_request(
-        {"sender": chosen.name, "recipients": [phone], "message": send.typed_text(asking)},
-        ids.new_number(asking.now_ms),
+        {"sender": chosen.name, "recipients": [phone], "message": send.typed_text(request)},
+        ids.new_number(request.now_ms),
         visit.account.id,
         sandbox=chosen.sandbox,
     )
@@ -125,20 +125,20 @@ def _read_text(tx: Connection, asking: PageRequest, visit: Visit, phone: str) ->
         chosen.name,
         asked.text,
         asked.encoding,
-        once_value_of(asking),
+        once_value_of(request),
         visit.account.id if chosen.sandbox else None,
     )
 
 
 def _render(
-    tx: Connection, asking: PageRequest, visit: Visit, error: ServiceError | None = None
+    tx: Connection, request: PageRequest, visit: Visit, error: ServiceError | None = None
 ) -> Response:
-    phone = _phone(asking)
+    phone = _phone(request)
     texts = _texts(tx, visit, phone)
     errors, why = send.errors_at_fields(error, FIELDS)
     return page(
         "handset.html",
-        asking,
+        request,
         is_live=True,
         status=200 if error is None else error.status,
         visit=visit,
@@ -146,7 +146,7 @@ def _render(
         texts=texts,
         next_texts=_next_texts(phone),
         can_write_to=_destinations(tx, visit, texts),
-        typed=asking.sent.form,
+        typed=request.sent.form,
         errors=errors,
         why=why,
     )
@@ -252,8 +252,8 @@ def _as_a_phone_shows(messages: Iterable[read.Message]) -> Iterable[dict[str, An
         yield record
 
 
-def _phone(asking: PageRequest) -> str:
-    phone = parse_phone(asking.path["phone"])
+def _phone(request: PageRequest) -> str:
+    phone = parse_phone(request.path["phone"])
     if phone is None:
-        raise NotFound(f"There is no handset {shown(asking.path['phone'])}.")
+        raise NotFound(f"There is no handset {shown(request.path['phone'])}.")
     return str(phone.digits)

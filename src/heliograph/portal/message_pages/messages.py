@@ -48,11 +48,11 @@ LABELS: Final = {
 }
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the messages that the query selects, newest first. A query that the API would refuse
     is refused with the same words, each at its field.
     """
-    typed = dict(asking.sent.query)
+    typed = dict(request.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
     found = read.Page([], None)
     errors: list[FieldError] = []
@@ -60,22 +60,22 @@ def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     if sought is not None:
         return RedirectResponse(f"{visit.home}{sought}", SEE_OTHER, HEADERS)
     try:
-        found = _select(tx, asking, visit)
+        found = _select(tx, request, visit)
     except InvalidRequest as refused:
         errors = list(refused.fields)
     except NotFound as refused:
         errors = [FieldError("campaignId", str(refused))]
     return page(
         "messages.html",
-        asking,
+        request,
         status=400 if errors else 200,
         is_live=True,
         visit=visit,
         # what is older stays where it is, while somebody reads it
         is_newest=not errors and not typed.get("cursor"),
-        path=f"{visit.home}/messages?{_live_query(asking, typed['mode'])}",
+        path=f"{visit.home}/messages?{_live_query(request, typed['mode'])}",
         messages=[row(message) for message in found.messages],
-        older=older_query(asking, found.next_before),
+        older=older_query(request, found.next_before),
         typed=as_form_fields(typed, visit),
         mode=typed["mode"],
         is_filtered=any(typed.get(name) for name in LABELS if name != "mode"),
@@ -89,13 +89,13 @@ def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def show_message(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_message(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows one message of either mode, what became of it, and what to do if it failed."""
-    message = _message(tx, visit.account.id, asking.path["message"])
+    message = _message(tx, visit.account.id, request.path["message"])
     record = read.as_record(message)
     return page(
         "message.html",
-        asking,
+        request,
         visit=visit,
         message=record,
         segments=_segments(tx, record),
@@ -109,11 +109,11 @@ def show_message(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def export(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Returns the messages that the query selects as a file, newest first. Raises InvalidRequest,
     and NotFound for a campaign.
     """
-    wanted = _read_query(tx, asking, visit)
+    wanted = _read_query(tx, request, visit)
 
     def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
         found = read.report(
@@ -126,7 +126,7 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         return report_file.lines(found.messages), found.next_before
 
     mode = "sandbox" if wanted.sandbox else "live"
-    return Download(f"messages-{mode}.csv", pieces(asking, report_file.first_line(), read_lines))
+    return Download(f"messages-{mode}.csv", pieces(request, report_file.first_line(), read_lines))
 
 
 def _file_query(typed: dict[str, str]) -> str:
@@ -134,11 +134,11 @@ def _file_query(typed: dict[str, str]) -> str:
     return urlencode({name: typed[name] for name in LABELS if name != "find" and typed.get(name)})
 
 
-def _live_query(asking: PageRequest, mode: str) -> str:
+def _live_query(request: PageRequest, mode: str) -> str:
     """Returns the query of the list as it is, for the part of it that asks again. It names the
     mode, which is another one as soon as somebody chooses that on another page.
     """
-    kept = [(name, value) for name, value in asking.sent.query if value and name != "mode"]
+    kept = [(name, value) for name, value in request.sent.query if value and name != "mode"]
     return urlencode([("mode", mode), *kept])
 
 
@@ -209,9 +209,9 @@ class _MessagesQuery(NamedTuple):
     filters: read.Filters
 
 
-def _read_query(tx: Connection, asking: PageRequest, visit: Visit) -> _MessagesQuery:
+def _read_query(tx: Connection, request: PageRequest, visit: Visit) -> _MessagesQuery:
     """Raises InvalidRequest, and NotFound for a campaign."""
-    query, account = Query(as_api_query(asking.sent.query, visit)), visit.account
+    query, account = Query(as_api_query(request.sent.query, visit)), visit.account
     find = query.text("find")
     if find is not None:
         query.errors.append(
@@ -233,9 +233,9 @@ def _read_query(tx: Connection, asking: PageRequest, visit: Visit) -> _MessagesQ
     return _MessagesQuery(sandbox, wanted, filters)
 
 
-def _select(tx: Connection, asking: PageRequest, visit: Visit) -> read.Page:
+def _select(tx: Connection, request: PageRequest, visit: Visit) -> read.Page:
     """Raises InvalidRequest, and NotFound for a campaign."""
-    wanted = _read_query(tx, asking, visit)
+    wanted = _read_query(tx, request, visit)
     return read.report(tx, visit.account.id, wanted.page, wanted.filters, sandbox=wanted.sandbox)
 
 

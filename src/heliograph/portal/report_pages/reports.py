@@ -28,13 +28,13 @@ DAYS: Final = "days"
 FIELDS: Final = ("mode", "days", "from", "to")
 
 
-def show_report(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_report(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the report that the query asks for. If something is wrong with the query, the page says
     so at the field, and shows no figures.
     """
-    query = Query(asking.sent.query)
-    wanted = read_report_query(query, visit, asking.now_ms)
-    typed = dict(asking.sent.query)
+    query = Query(request.sent.query)
+    wanted = read_report_query(query, visit, request.now_ms)
+    typed = dict(request.sent.query)
     errors: list[FieldError] = []
     try:
         query.finish()
@@ -43,11 +43,11 @@ def show_report(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     values: dict[str, Any] = {} if errors else _figures(tx, visit, wanted)
     return page(
         "reports.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         wanted=wanted,
-        today=day_of(asking.now_ms, wanted.zone),
+        today=day_of(request.now_ms, wanted.zone),
         typed={"from": str(wanted.first), "to": str(wanted.last), "mode": wanted.mode} | typed,
         chosen=None if typed.get("from") or typed.get("to") else typed.get("days") or USUAL,
         ranges=RANGES,
@@ -57,13 +57,13 @@ def show_report(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def download_table(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def download_table(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Returns one table of a report as a CSV file. Raises InvalidRequest."""
-    query = Query(asking.sent.query)
-    wanted = read_report_query(query, visit, asking.now_ms)
+    query = Query(request.sent.query)
+    wanted = read_report_query(query, visit, request.now_ms)
     table = query.choice("table", report_tables.TABLES) or DAYS
     query.finish()
-    text = "".join(report_tables.file_of(table, tx, visit, wanted, asking.now_ms))
+    text = "".join(report_tables.file_of(table, tx, visit, wanted, request.now_ms))
     return Download(f"{table}-{wanted.first}-{wanted.last}.csv", _once(text))
 
 

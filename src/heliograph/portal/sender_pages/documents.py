@@ -19,15 +19,15 @@ FORM_OCTETS_MAX: Final = documents.OCTETS_MAX + 16 * 1_024  # with what stands a
 
 
 def show_list(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the documents of a sender ID. Raises NotFound."""
-    sender = senders.own_sender(tx, visit.account.id, asking.path["sender"])
+    sender = senders.own_sender(tx, visit.account.id, request.path["sender"])
     found = documents.of_sender(tx, sender)
     may_change = visit.may(Right.SENDERS) and sender.status == states.SUBMITTED
     return page(
         "sender_documents.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         sender=sender,
@@ -42,59 +42,59 @@ def show_list(
     )
 
 
-def may_attach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def may_attach(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the page to those who may attach a document. Raises Forbidden for others."""
     visit.require(tx, Right.SENDERS)
-    return show_list(tx, asking, visit)
+    return show_list(tx, request, visit)
 
 
-def attach(asking: PageRequest) -> Response:
+def attach(request: PageRequest) -> Response:
     """Stores the file of the form, and shows the list."""
 
     def effect(tx: Connection) -> Response:
-        visit = visit_of(tx, asking)
+        visit = visit_of(tx, request)
         visit.require(tx, Right.SENDERS)
-        return redirect_once(_attach)(tx, asking, visit)
+        return redirect_once(_attach)(tx, request, visit)
 
     try:
-        return asking.db.transact(effect)
+        return request.db.transact(effect)
     except InvalidRequest as wrong:
         if not wrong.fields:
             raise
-        with asking.db.read() as tx:
-            return show_list(tx, asking, visit_of(tx, asking), wrong.fields)
+        with request.db.read() as tx:
+            return show_list(tx, request, visit_of(tx, request), wrong.fields)
 
 
-def _attach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def _attach(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     document = documents.attach(
         tx,
         visit.account.id,
-        asking.path["sender"],
-        asking.sent.file_name,
-        asking.sent.file,
-        now_ms=asking.now_ms,
+        request.path["sender"],
+        request.sent.file_name,
+        request.sent.file,
+        now_ms=request.now_ms,
     )
-    visit.audit(tx, asking, "sender.attach", asking.path["sender"], document.name)
-    return redirect(_list_of(asking, visit), DoneNotice.SAVED)
+    visit.audit(tx, request, "sender.attach", request.path["sender"], document.name)
+    return redirect(_list_of(request, visit), DoneNotice.SAVED)
 
 
-def detach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def detach(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Removes a document of a sender ID that waits, and shows the list."""
     document = documents.detach(
-        tx, visit.account.id, asking.path["sender"], asking.path["document"]
+        tx, visit.account.id, request.path["sender"], request.path["document"]
     )
-    visit.audit(tx, asking, "sender.detach", asking.path["sender"], document.name)
-    return redirect(_list_of(asking, visit), DoneNotice.REMOVED)
+    visit.audit(tx, request, "sender.detach", request.path["sender"], document.name)
+    return redirect(_list_of(request, visit), DoneNotice.REMOVED)
 
 
-def download(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def download(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Sends a document back. Raises NotFound."""
-    sender = senders.own_sender(tx, visit.account.id, asking.path["sender"])
-    document = documents.find(tx, sender, asking.path["document"])
+    sender = senders.own_sender(tx, visit.account.id, request.path["sender"])
+    document = documents.find(tx, sender, request.path["document"])
     return uploaded_file(
         documents.content_of(tx, document), document.file_name, document.media_type
     )
 
 
-def _list_of(asking: PageRequest, visit: Visit) -> str:
-    return f"{visit.home}/senders/{asking.path['sender']}/documents"
+def _list_of(request: PageRequest, visit: Visit) -> str:
+    return f"{visit.home}/senders/{request.path['sender']}/documents"

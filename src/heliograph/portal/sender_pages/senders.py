@@ -25,7 +25,7 @@ FIELDS: Final = ("sender", "country_code", "purpose", "mode", "file")
 
 
 def show_list(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the account's sender IDs of both modes, newest first, and the form to those who may use
     it.
@@ -36,7 +36,7 @@ def show_list(
     numbers = inbound.numbers_page(tx, visit.account.id, wanted, sandbox=False)
     return page(
         "senders.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         senders=[ShownSender(sender, senders.text_id(sender)) for sender in found[:SHOWN_MAX]],
@@ -46,7 +46,7 @@ def show_list(
         is_rejected=any(sender.status == states.REJECTED for sender in found),
         is_cut=len(found) > SHOWN_MAX,
         may_register=visit.may(Right.SENDERS),
-        typed={"mode": visit.mode, **dict(asking.sent.query), **asking.sent.form},
+        typed={"mode": visit.mode, **dict(request.sent.query), **request.sent.form},
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
         modes=visit.modes,
@@ -62,17 +62,17 @@ class ShownSender(NamedTuple):
     text_id: str
 
 
-def may_register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def may_register(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the page to those who may register a sender ID. Raises Forbidden for others."""
     visit.require(tx, Right.SENDERS)
-    return show_list(tx, asking, visit)
+    return show_list(tx, request, visit)
 
 
-def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def register(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Submits a sender ID for approval, as POST /sender-ids does, with the documents that are in
     the form, and shows the list. If one of them is refused, nothing is done.
     """
-    body = body_of(asking)
+    body = body_of(request)
     mode = choice_of("mode", body.pop("mode", visit.mode), MODES)
     is_default = body.pop("is_default", None) is not None
     asked = read_sender_request(body)
@@ -87,29 +87,29 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         country_code=asked.country_code,
         purpose=asked.purpose,
         set_default=is_default,
-        service_sender=asking.service.service_sender,
-        now_ms=asking.now_ms,
+        service_sender=request.service.service_sender,
+        now_ms=request.now_ms,
     )
     for action in senders.changes(before, sender):
-        visit.audit(tx, asking, action, senders.text_id(sender), sender.sender)
-    for file in asking.sent.files:
+        visit.audit(tx, request, action, senders.text_id(sender), sender.sender)
+    for file in request.sent.files:
         document = documents.attach(
             tx,
             visit.account.id,
             senders.text_id(sender),
             file.name,
             file.content,
-            now_ms=asking.now_ms,
+            now_ms=request.now_ms,
         )
-        visit.audit(tx, asking, "sender.attach", senders.text_id(sender), document.name)
+        visit.audit(tx, request, "sender.attach", senders.text_id(sender), document.name)
     return redirect(f"{visit.home}/senders")
 
 
-def make_default(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def make_default(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Makes a sender ID the one that texts come from when they name none, and shows the list."""
     accounts.lock(tx, visit.account.id)  # nobody makes it the default between the two
-    before = senders.find(tx, asking.path["sender"])
-    sender = senders.make_default(tx, visit.account.id, asking.path["sender"])
+    before = senders.find(tx, request.path["sender"])
+    sender = senders.make_default(tx, visit.account.id, request.path["sender"])
     for action in senders.changes(before, sender):
-        visit.audit(tx, asking, action, senders.text_id(sender), sender.sender)
+        visit.audit(tx, request, action, senders.text_id(sender), sender.sender)
     return redirect(f"{visit.home}/senders", DoneNotice.SAVED)

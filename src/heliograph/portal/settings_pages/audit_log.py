@@ -102,27 +102,27 @@ ACTIONS: Final = {
 }
 
 
-def show_list(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the entries that the query selects, newest first."""
-    found, errors = page_or_errors(lambda: _select(tx, asking, visit))
+    found, errors = page_or_errors(lambda: _select(tx, request, visit))
     return page(
         "audit_log.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         entries=found.rows,
         actions=ACTIONS,
         older=found.older,
-        typed={"by": "", **dict(asking.sent.query)},
+        typed={"by": "", **dict(request.sent.query)},
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field != "by"],
         by=tuple(BY),
     )
 
 
-def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def export(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Returns the entries that the query selects as a file, newest first. Raises InvalidRequest."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     by = query.choice("by", tuple(BY))
     query.finish()
 
@@ -134,12 +134,12 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         lines = "".join(_line(_cells(stored)) for stored in in_file)
         return lines, in_file[-1].id if len(found) > ENTRIES_AT_ONCE else None
 
-    return Download("audit-log.csv", pieces(asking, _line(COLUMNS), read_lines))
+    return Download("audit-log.csv", pieces(request, _line(COLUMNS), read_lines))
 
 
-def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[audit_log.StoredEntry]:
+def _select(tx: Connection, request: PageRequest, visit: Visit) -> ListPage[audit_log.StoredEntry]:
     """Raises InvalidRequest."""
-    query = Query(asking.sent.query)
+    query = Query(request.sent.query)
     by = query.choice("by", tuple(BY))
     wanted = read_page(query)
     query.finish()
@@ -149,7 +149,7 @@ def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[audit
         with_one_more_row(wanted),
         kind=None if by is None else BY[by],
     )
-    return list_page(asking, wanted, found, lambda stored: stored.id)
+    return list_page(request, wanted, found, lambda stored: stored.id)
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -27,18 +27,18 @@ FIELDS: Final = ("name", "country_code", "time_zone", "countries", "daily_credit
 
 
 def show_settings(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the settings to all members, and a form to owners."""
     account = accounts.by_id(tx, visit.account.id)
     return page(
         "settings.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         account=account,
         id=accounts.text_id(account),
-        typed=asking.sent.form or _filled_with(account),
+        typed=request.sent.form or _filled_with(account),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
         may_change=visit.may(Right.SETTINGS),
@@ -46,11 +46,11 @@ def show_settings(
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Stores the settings, and shows them."""
-    visit.require_fresh(asking.now_ms)
+    visit.require_fresh(request.now_ms)
     before = accounts.lock(tx, visit.account.id)
-    asked = accounts.read_owner_settings(_body(asking), before)
+    asked = accounts.read_owner_settings(_body(request), before)
     accounts.rename(tx, before.id, asked.name)
     after = accounts.change(
         tx,
@@ -61,13 +61,13 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         daily_credits=asked.daily_credits,
     )
     for told in _changes_in_words(before, after):  # each by itself, so that none hides another
-        visit.audit(tx, asking, "settings.change", detail=told)
+        visit.audit(tx, request, "settings.change", detail=told)
     return redirect(f"{visit.home}/settings", DoneNotice.SAVED)
 
 
-def _body(asking: PageRequest) -> dict[str, Any]:
+def _body(request: PageRequest) -> dict[str, Any]:
     """Returns what was filled in, with the countries one by one, whatever stands between them."""
-    body = with_numbers(body_of(asking), "daily_credits")
+    body = with_numbers(body_of(request), "daily_credits")
     if "countries" in body:
         body["countries"] = body["countries"].upper().replace(",", " ").split() or None
     return body

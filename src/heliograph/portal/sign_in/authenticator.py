@@ -25,23 +25,23 @@ _GROUP: Final = 4  # characters of the secret, for whoever types it
 
 
 def show_authenticator(
-    tx: Connection, asking: PageRequest, visit: UserVisit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: UserVisit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the secret that an app has to know, and asks for a code. It is a QR code, a link for
     whoever has the app on the same phone, which cannot scan its own screen, and text.
     A secret that counts already is shown to nobody: then it leads to the user's page.
     """
-    visit.require_proof(tx, asking.now_ms)  # who sees the secret has the second step
+    visit.require_proof(tx, request.now_ms)  # who sees the secret has the second step
     user = visit.session.user
     try:
-        secret = two_step.unconfirmed_secret(tx, asking.service.secret_keys, user.id)
+        secret = two_step.unconfirmed_secret(tx, request.service.secret_keys, user.id)
     except NotFound:
         return RedirectResponse(user_page.PATH, SEE_OTHER, HEADERS)
     address = two_step.address_for_app(secret, user.email)
     starts = range(0, len(secret), _GROUP)
     return page(
         "authenticator.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit.shown,
         secret=[secret[start : start + _GROUP] for start in starts],
@@ -51,51 +51,51 @@ def show_authenticator(
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: UserVisit) -> Response:
     """Makes a secret, lets it count, makes new recovery codes, or turns the second step off. What
     changes how the user proves who he or she is ends the user's other sessions, as a new password
     does: whoever is in one of them has proven less.
     """
-    visit.require_proof(tx, asking.now_ms)
-    wanted = choice_of("do", asking.sent.form.get("do", ""), CHOICES)
+    visit.require_proof(tx, request.now_ms)
+    wanted = choice_of("do", request.sent.form.get("do", ""), CHOICES)
     if wanted in MAKES_CODES:
-        return _with_codes(tx, asking, visit, is_confirmed=wanted == "confirm")
-    return redirect_user_once(_begin if wanted == "begin" else _turn_off)(tx, asking, visit)
+        return _with_codes(tx, request, visit, is_confirmed=wanted == "confirm")
+    return redirect_user_once(_begin if wanted == "begin" else _turn_off)(tx, request, visit)
 
 
 def _with_codes(
-    tx: Connection, asking: PageRequest, visit: UserVisit, *, is_confirmed: bool
+    tx: Connection, request: PageRequest, visit: UserVisit, *, is_confirmed: bool
 ) -> Response:
     """Makes recovery codes, and shows them, also to who sends this form twice: they are made of its
     random value, and stored nowhere.
     """
-    user, keys = visit.session.user, asking.service.secret_keys
-    random = random_of_user(asking, visit.session, RECOVERY_PURPOSE)
+    user, keys = visit.session.user, request.service.secret_keys
+    random = random_of_user(request, visit.session, RECOVERY_PURPOSE)
 
     def effect(tx: Connection) -> Answer:
         if is_confirmed:
-            code = asking.sent.form.get("code", "").strip()
-            two_step.confirm(tx, keys, user.id, code, random, now_ms=asking.now_ms)
+            code = request.sent.form.get("code", "").strip()
+            two_step.confirm(tx, keys, user.id, code, random, now_ms=request.now_ms)
             operators.note_second_step(tx, visit.session)
         else:
             two_step.new_recovery_codes(tx, user.id, random)
         sign_ins.end_other_sessions(tx, visit.session)
         return Answer({})
 
-    run_user_form_once(tx, asking, user.id, effect)
+    run_user_form_once(tx, request, user.id, effect)
     codes = two_step.written_codes(random)
     if not two_step.any_counts(tx, user.id, codes):  # others have taken their place since
         return redirect(user_page.PATH)
-    return page("recovery_codes.html", asking, visit=visit.shown, codes=codes)
+    return page("recovery_codes.html", request, visit=visit.shown, codes=codes)
 
 
-def _begin(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
-    keys = asking.service.secret_keys
-    two_step.begin(tx, keys, visit.session.user.id, now_ms=asking.now_ms)
+def _begin(tx: Connection, request: PageRequest, visit: UserVisit) -> Response:
+    keys = request.service.secret_keys
+    two_step.begin(tx, keys, visit.session.user.id, now_ms=request.now_ms)
     return redirect(PATH)
 
 
-def _turn_off(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
+def _turn_off(tx: Connection, request: PageRequest, visit: UserVisit) -> Response:
     two_step.turn_off(tx, visit.session.user.id)
     sign_ins.end_other_sessions(tx, visit.session)
     return redirect(user_page.PATH)

@@ -12,28 +12,28 @@ from heliograph.users import password_tries, sign_ins, two_step
 from heliograph.users.password_tries import Guesser, TooManyCodes
 
 
-def show_form(asking: PageRequest) -> Response:
+def show_form(request: PageRequest) -> Response:
     """Shows the form for the code, to whom a code is asked from."""
-    back = path_of_page(dict(asking.sent.query).get("back", ""))
+    back = path_of_page(dict(request.sent.query).get("back", ""))
     try:
-        with asking.db.read() as tx:
-            sign_ins.user_waiting_for_code(tx, asking.waiting, now_ms=asking.now_ms)
+        with request.db.read() as tx:
+            sign_ins.user_waiting_for_code(tx, request.waiting, now_ms=request.now_ms)
     except sign_ins.NotSignedIn:
         return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
-    return render_form(asking, 200, back)
+    return render_form(request, 200, back)
 
 
-def sign_in(asking: PageRequest) -> Response:
+def sign_in(request: PageRequest) -> Response:
     """Signs in whose code is right, and leads to where the sign-in began."""
-    sent = asking.sent.form
+    sent = request.sent.form
     back = path_of_page(sent.get("back", ""))
     code = sent.get("code", "").strip()
     try:
-        session, browser = _finish(asking, code)
+        session, browser = _finish(request, code)
     except sign_ins.NotSignedIn:  # it took longer than ten minutes
         return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
     except (sign_ins.WrongCode, TooManyCodes) as refused:
-        response = render_form(asking, refused.status, back, str(refused))
+        response = render_form(request, refused.status, back, str(refused))
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
         return response
@@ -41,40 +41,40 @@ def sign_in(asking: PageRequest) -> Response:
 
 
 def render_form(
-    asking: PageRequest, status: int, back: str, why: str = "", passkey_why: str = ""
+    request: PageRequest, status: int, back: str, why: str = "", passkey_why: str = ""
 ) -> Response:
     """Shows the form. `why` says what was wrong with a code, `passkey_why` with a passkey."""
     return page(
         "code.html",
-        asking,
+        request,
         status=status,
         back=back,
         why=why,
         passkey_why=passkey_why,
-        has_passkeys=asking.service.passkey_site is not None,
+        has_passkeys=request.service.passkey_site is not None,
     )
 
 
-def _finish(asking: PageRequest, code: str) -> tuple[str, str]:
+def _finish(request: PageRequest, code: str) -> tuple[str, str]:
     """Returns the secrets of a new session and of the browser, which is known now.
 
     Raises NotSignedIn, TooManyCodes and WrongCode.
     """
-    now_ms = asking.now_ms
-    with asking.db.write() as tx:
-        user = sign_ins.user_waiting_for_code(tx, asking.waiting, now_ms=now_ms)
-        guesser = Guesser(user.email, asking.address, asking.browser)
+    now_ms = request.now_ms
+    with request.db.write() as tx:
+        user = sign_ins.user_waiting_for_code(tx, request.waiting, now_ms=now_ms)
+        guesser = Guesser(user.email, request.address, request.browser)
         if not two_step.is_recovery_code(code):
             password_tries.count_code(tx, guesser, now_ms=now_ms)
-    with asking.db.write() as tx:
+    with request.db.write() as tx:
         session = sign_ins.finish(
             tx,
-            asking.service.secret_keys,
-            asking.waiting,
+            request.service.secret_keys,
+            request.waiting,
             code,
-            seen_by=asking.seen_by,
+            seen_by=request.seen_by,
             now_ms=now_ms,
         )
-        sign_ins.end_session(tx, asking.session)
+        sign_ins.end_session(tx, request.session)
         password_tries.forget_codes(tx, guesser, now_ms=now_ms)
-        return session, password_tries.know_browser(tx, user.id, asking.browser, now_ms=now_ms)
+        return session, password_tries.know_browser(tx, user.id, request.browser, now_ms=now_ms)

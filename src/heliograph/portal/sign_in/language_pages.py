@@ -21,19 +21,19 @@ PATH: Final = "/portal/language"
 KEPT_S: Final = 400 * 86_400  # no browser keeps a cookie for longer (RFC 6265bis, 5.5)
 
 
-def choose(asking: PageRequest) -> Response:
+def choose(request: PageRequest) -> Response:
     """Keeps a language for this browser, and leads back. It is a link, so that it works before
     there is any form; who follows a stranger's reads a page in another language, and no more.
     """
-    wanted = languages.known_language(asking.path["language"])
+    wanted = languages.known_language(request.path["language"])
     if wanted is None:
         raise NotFound("There is no such page.")
-    return _keep_language(wanted, path_of_page(dict(asking.sent.query).get("back", "")))
+    return _keep_language(wanted, path_of_page(dict(request.sent.query).get("back", "")))
 
 
-def choose_for_user(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
+def choose_for_user(tx: Connection, request: PageRequest, visit: UserVisit) -> Response:
     """Keeps a language for the user, in whichever browser, and for mail."""
-    given = asking.sent.form.get("language", "")
+    given = request.sent.form.get("language", "")
     wanted = choice_of("language", given, tuple(languages.LANGUAGES))
     users.choose_language(tx, visit.session.user.id, wanted)
     return _keep_language(wanted, user_page.PATH)

@@ -22,67 +22,69 @@ PATH_SHOWN: Final = f"{user_page.PATH}#passkeys"
 CHOICES: Final = ("make", "rename", "remove")
 
 
-def authentication_options(asking: PageRequest) -> Response:
+def authentication_options(request: PageRequest) -> Response:
     """Answers what a passkey has to sign, for the script of the sign-in page."""
-    options = passkeys.authentication_options(_asker(asking), now_ms=asking.now_ms)
+    options = passkeys.authentication_options(_asker(request), now_ms=request.now_ms)
     return JSONResponse(options, headers=HEADERS)
 
 
-def sign_in(asking: PageRequest) -> Response:
+def sign_in(request: PageRequest) -> Response:
     """Signs in whose passkey has answered, and leads to the page that was asked for. As the second
     step of a sign-in, only a passkey of the user counts whose password or link was right: another
     one would sign somebody else in than who has begun.
     """
-    form = asking.sent.form
+    form = request.sent.form
     back = path_of_page(form.get("back", ""))
     is_second = "is_second" in form
     try:
-        with asking.db.write() as tx:
+        with request.db.write() as tx:
             only = (
-                sign_ins.user_waiting_for_code(tx, asking.waiting, now_ms=asking.now_ms)
+                sign_ins.user_waiting_for_code(tx, request.waiting, now_ms=request.now_ms)
                 if is_second
                 else None
             )
             user_id, session = passkeys.sign_in(
                 tx,
-                _asker(asking),
+                _asker(request),
                 form.get("answer", ""),
                 only=only,
-                seen_by=asking.seen_by,
-                now_ms=asking.now_ms,
+                seen_by=request.seen_by,
+                now_ms=request.now_ms,
             )
-            sign_ins.end_session(tx, asking.session)
-            browser = password_tries.know_browser(tx, user_id, asking.browser, now_ms=asking.now_ms)
+            sign_ins.end_session(tx, request.session)
+            browser = password_tries.know_browser(
+                tx, user_id, request.browser, now_ms=request.now_ms
+            )
     except PasskeyRefused as refused:
         if is_second:
-            return code_page.render_form(asking, refused.status, back, passkey_why=str(refused))
+            return code_page.render_form(request, refused.status, back, passkey_why=str(refused))
         return sign_in_pages.render_form(
-            asking, refused.status, back=back, passkey_why=str(refused)
+            request, refused.status, back=back, passkey_why=str(refused)
         )
     return finish_sign_in(session, back, browser)
 
 
-def registration_options(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
+def registration_options(tx: Connection, request: PageRequest, visit: UserVisit) -> Response:
     """Answers what a browser has to know to make a passkey, for the script of the user's page."""
-    visit.require_proof(tx, asking.now_ms)
+    visit.require_proof(tx, request.now_ms)
     options = passkeys.registration_options(
-        tx, _asker(asking), visit.session.user, now_ms=asking.now_ms
+        tx, _asker(request), visit.session.user, now_ms=request.now_ms
     )
     return JSONResponse(options, headers=HEADERS)
 
 
-def change(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: UserVisit) -> Response:
     """Makes a passkey of the user's, gives one another name, or removes one. One that is made or
     removed ends the user's other sessions, as a new password does.
     """
-    visit.require_proof(tx, asking.now_ms)
-    form, user = asking.sent.form, visit.session.user
+    visit.require_proof(tx, request.now_ms)
+    form, user = request.sent.form, visit.session.user
     wanted = choice_of("do", form.get("do", ""), CHOICES)
     name, passkey_id = form.get("name", ""), form.get("passkey", "")
     if wanted == "make":
         try:
             passkeys.make(
-                tx, _asker(asking), user, name, form.get("answer", ""), now_ms=asking.now_ms
+                tx, _asker(request), user, name, form.get("answer", ""), now_ms=request.now_ms
             )
         except PasskeyRefused as error:
             message = str(error)
@@ -97,9 +99,9 @@ def change(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
     return redirect(PATH_SHOWN, DoneNotice.REMOVED if wanted == "remove" else DoneNotice.SAVED)
 
 
-def _asker(asking: PageRequest) -> Asker:
+def _asker(request: PageRequest) -> Asker:
     """Raises NotFound where the service has no name that passkeys could be for."""
-    site = asking.service.passkey_site
+    site = request.service.passkey_site
     if site is None:
         raise NotFound("This service takes no passkeys: HELIOGRAPH_BASE_URL is no name.")
-    return Asker(site, asking.service.secret_keys, asking.form_secret)
+    return Asker(site, request.service.secret_keys, request.form_secret)

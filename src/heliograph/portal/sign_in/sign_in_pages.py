@@ -40,51 +40,51 @@ class WrongPassword(Unauthorized):
     reason = "wrong_password"
 
 
-def show_signed_out(asking: PageRequest) -> Response:
+def show_signed_out(request: PageRequest) -> Response:
     """Says how to come in. Who comes in is led to the page that was asked for, and finds there what
     he or she had typed when the session ended.
     """
-    kept = seal_form_of_ended_session(asking)
-    is_kept = bool(kept) or has_kept_form(asking)
-    response = render_form(asking, 401, back=asking.page, is_kept=is_kept)
+    kept = seal_form_of_ended_session(request)
+    is_kept = bool(kept) or has_kept_form(request)
+    response = render_form(request, 401, back=request.page, is_kept=is_kept)
     if kept:
         keep_form(response, kept)
     return response
 
 
-def ask_to_sign_in_again(asking: PageRequest, missing: NotFresh) -> Response:
+def ask_to_sign_in_again(request: PageRequest, missing: NotFresh) -> Response:
     """Asks who is signed in to do so once more, and leads back to the page. It says what is missing
     in this session. What was typed is there again then.
     """
-    with asking.db.read() as tx:
-        user = sign_ins.session_of(tx, asking.session, now_ms=asking.now_ms).user
-    kept = seal_form(asking, user.id)
-    is_kept = bool(kept) or has_kept_form(asking)
+    with request.db.read() as tx:
+        user = sign_ins.session_of(tx, request.session, now_ms=request.now_ms).user
+    kept = seal_form(request, user.id)
+    is_kept = bool(kept) or has_kept_form(request)
     response = render_form(
-        asking, 403, back=asking.page, email=user.email, missing=missing, is_kept=is_kept
+        request, 403, back=request.page, email=user.email, missing=missing, is_kept=is_kept
     )
     if kept:
         keep_form(response, kept)
     return response
 
 
-def show_form(asking: PageRequest) -> Response:
+def show_form(request: PageRequest) -> Response:
     """Shows the form that signs in, and leads to the page that the query names."""
-    return render_form(asking, 200, back=path_of_page(dict(asking.sent.query).get("back", "")))
+    return render_form(request, 200, back=path_of_page(dict(request.sent.query).get("back", "")))
 
 
-def sign_in_with_password(asking: PageRequest) -> Response:
+def sign_in_with_password(request: PageRequest) -> Response:
     """Signs in somebody whose password is right. The answer to a wrong password and the one to an
     unknown address are the same, and take the same time.
     """
-    sent = asking.sent.form
+    sent = request.sent.form
     back = path_of_page(sent.get("back", ""))
-    guesser = Guesser(sent.get("email", "").strip().lower(), asking.address, asking.browser)
+    guesser = Guesser(sent.get("email", "").strip().lower(), request.address, request.browser)
     try:
-        begun, browser = _begin(asking, guesser, sent.get("password", ""))
+        begun, browser = _begin(request, guesser, sent.get("password", ""))
     except (WrongPassword, TooManyTries) as refused:
         response = render_form(
-            asking, refused.status, back=back, why=str(refused), email=guesser.email
+            request, refused.status, back=back, why=str(refused), email=guesser.email
         )
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
@@ -92,102 +92,102 @@ def sign_in_with_password(asking: PageRequest) -> Response:
     return continue_sign_in(begun, back, browser)
 
 
-def mail_link(asking: PageRequest) -> Response:
+def mail_link(request: PageRequest) -> Response:
     """Has a link mailed, if the address is a user's. Whether it is, the answer does not tell. This
     browser remembers where the link leads, so neither the mail nor the database holds it.
     """
-    email = asking.sent.form.get("email", "").strip().lower()
-    guesser = Guesser(email, asking.address, asking.browser)
-    if not asking.service.sends_mail:
+    email = request.sent.form.get("email", "").strip().lower()
+    guesser = Guesser(email, request.address, request.browser)
+    if not request.service.sends_mail:
         raise NotFound("This service sends no mail.")
 
     def effect(tx: Connection) -> Answer:
-        password_tries.count_mail(tx, guesser, now_ms=asking.now_ms)
-        mails.mail_link(tx, email, now_ms=asking.now_ms, language=languages.language())
+        password_tries.count_mail(tx, guesser, now_ms=request.now_ms)
+        mails.mail_link(tx, email, now_ms=request.now_ms, language=languages.language())
         return Answer({})
 
-    with asking.db.write() as tx:
-        run_user_form_once(tx, asking, NOBODY, effect)
-    response = page("link_mailed.html", asking)
-    back = path_of_page(asking.sent.form.get("back", ""))
+    with request.db.write() as tx:
+        run_user_form_once(tx, request, NOBODY, effect)
+    response = page("link_mailed.html", request)
+    back = path_of_page(request.sent.form.get("back", ""))
     set_cookie(response, BACK_COOKIE, back, kept_s=sign_ins.LINK_MS // 1_000)
     return response
 
 
-def show_invitation(asking: PageRequest) -> Response:
+def show_invitation(request: PageRequest) -> Response:
     """Shows who invites, and a button that accepts."""
     try:
-        with asking.db.read() as tx:
-            invitation = members.invitation_with(tx, asking.path["link"], now_ms=asking.now_ms)
+        with request.db.read() as tx:
+            invitation = members.invitation_with(tx, request.path["link"], now_ms=request.now_ms)
             account = accounts.by_id(tx, invitation.account_id)
     except sign_ins.NotSignedIn as refused:
-        return page("link_used.html", asking, status=refused.status)
+        return page("link_used.html", request, status=refused.status)
     return page(
-        "invited.html", asking, link=asking.path["link"], account=account, invitation=invitation
+        "invited.html", request, link=request.path["link"], account=account, invitation=invitation
     )
 
 
-def accept_invitation(asking: PageRequest) -> Response:
+def accept_invitation(request: PageRequest) -> Response:
     """Makes the visitor who has the link a member, and leads to the account. A visitor who is a
     user already has to be signed in as that user: the link alone opens nothing of theirs.
     """
     try:
-        with asking.db.write() as tx:
+        with request.db.write() as tx:
             invitation, secret = members.accept(
                 tx,
-                asking.path["link"],
-                by=_signed_in_user(tx, asking),
-                seen_by=asking.seen_by,
-                now_ms=asking.now_ms,
+                request.path["link"],
+                by=_signed_in_user(tx, request),
+                seen_by=request.seen_by,
+                now_ms=request.now_ms,
             )
             if secret is not None:
-                sign_ins.end_session(tx, asking.session)
+                sign_ins.end_session(tx, request.session)
             home = home_of(accounts.by_id(tx, invitation.account_id))
     except members.SignInFirst as refused:
-        back = path_of_page(f"/portal/invitation/{asking.path['link']}")
-        return render_form(asking, refused.status, back=back, why=str(refused))
+        back = path_of_page(f"/portal/invitation/{request.path['link']}")
+        return render_form(request, refused.status, back=back, why=str(refused))
     except sign_ins.NotSignedIn as refused:
-        return page("link_used.html", asking, status=refused.status)
+        return page("link_used.html", request, status=refused.status)
     if secret is None:
         return RedirectResponse(home, SEE_OTHER, HEADERS)
     return finish_sign_in(secret, home)
 
 
-def _signed_in_user(tx: Connection, asking: PageRequest) -> str | None:
+def _signed_in_user(tx: Connection, request: PageRequest) -> str | None:
     """Returns the raw id of who is signed in."""
     try:
-        return sign_ins.session_of(tx, asking.session, now_ms=asking.now_ms).user.id
+        return sign_ins.session_of(tx, request.session, now_ms=request.now_ms).user.id
     except sign_ins.NotSignedIn:
         return None
 
 
-def show_link_button(asking: PageRequest) -> Response:
+def show_link_button(request: PageRequest) -> Response:
     """Shows a button. Pressing it signs in with the link in the path, which works only once."""
-    return page("sign_in.html", asking, link=asking.path["link"])
+    return page("sign_in.html", request, link=request.path["link"])
 
 
-def sign_in_with_link(asking: PageRequest) -> Response:
+def sign_in_with_link(request: PageRequest) -> Response:
     """Signs in with the link, which then works no more. It leads to the page where this browser
     has asked for the link, or to the overview. If the link was used before, a page says so.
     """
     try:
-        with asking.db.write() as tx:
+        with request.db.write() as tx:
             begun = sign_ins.begin(
-                tx, asking.path["link"], seen_by=asking.seen_by, now_ms=asking.now_ms
+                tx, request.path["link"], seen_by=request.seen_by, now_ms=request.now_ms
             )
             if not begun.waits:
-                sign_ins.end_session(tx, asking.session)
+                sign_ins.end_session(tx, request.session)
     except sign_ins.NotSignedIn as refused:
-        return page("link_used.html", asking, status=refused.status)
-    response = continue_sign_in(begun, path_of_page(asking.back))
+        return page("link_used.html", request, status=refused.status)
+    response = continue_sign_in(begun, path_of_page(request.back))
     drop_cookie(response, BACK_COOKIE)
     return response
 
 
-def sign_out(asking: PageRequest) -> Response:
+def sign_out(request: PageRequest) -> Response:
     """Ends the session."""
-    with asking.db.write() as tx:
-        sign_ins.end_session(tx, asking.session)
+    with request.db.write() as tx:
+        sign_ins.end_session(tx, request.session)
     response = RedirectResponse(HOME, SEE_OTHER, HEADERS)
     drop_cookie(response, SESSION_COOKIE)
     drop_cookie(response, KEPT_COOKIE)
@@ -195,7 +195,7 @@ def sign_out(asking: PageRequest) -> Response:
 
 
 def _begin(
-    asking: PageRequest, guesser: Guesser, password: str
+    request: PageRequest, guesser: Guesser, password: str
 ) -> tuple[sign_ins.SignIn, str | None]:
     """Returns the sign-in that is begun, and the browser's secret if that is known now. The session
     that the browser had before ends. Somebody else who knows its secret gains nothing from this
@@ -203,24 +203,26 @@ def _begin(
 
     Raises WrongPassword and TooManyTries.
     """
-    now_ms = asking.now_ms
-    with asking.db.write() as tx:
+    now_ms = request.now_ms
+    with request.db.write() as tx:
         password_tries.count_try(tx, guesser, now_ms=now_ms)
         stored = passwords.find(tx, guesser.email)
     is_right = passwords.is_password_right(password, stored)  # in no transaction: it takes a while
     if stored is None or not is_right:
         raise WrongPassword()
-    with asking.db.write() as tx:
-        begun = sign_ins.begin_with_password(tx, stored, seen_by=asking.seen_by, now_ms=now_ms)
+    with request.db.write() as tx:
+        begun = sign_ins.begin_with_password(tx, stored, seen_by=request.seen_by, now_ms=now_ms)
         password_tries.forget_tries(tx, guesser, now_ms=now_ms)
         if begun.waits:
             return begun, None
-        sign_ins.end_session(tx, asking.session)
-        return begun, password_tries.know_browser(tx, stored.user_id, asking.browser, now_ms=now_ms)
+        sign_ins.end_session(tx, request.session)
+        return begun, password_tries.know_browser(
+            tx, stored.user_id, request.browser, now_ms=now_ms
+        )
 
 
 def render_form(
-    asking: PageRequest,
+    request: PageRequest,
     status: int,
     *,
     back: str = HOME,
@@ -238,17 +240,17 @@ def render_form(
     weak = missing if isinstance(missing, WeakSession) else None
     return page(
         "signed_out.html",
-        asking,
+        request,
         status=status,
         back=back,
         why=why,
         passkey_why=passkey_why,
-        takes_sign_ups=asking.service.takes_sign_ups,
-        has_passkeys=asking.service.passkey_site is not None,
+        takes_sign_ups=request.service.takes_sign_ups,
+        has_passkeys=request.service.passkey_site is not None,
         email=email,
         is_known=missing is not None,
         is_kept=is_kept,
         weak=weak,
         only_passkey=weak is not None and not weak.has_app,
-        sends_mail=asking.service.sends_mail,
+        sends_mail=request.service.sends_mail,
     )

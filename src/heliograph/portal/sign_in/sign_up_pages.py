@@ -37,81 +37,81 @@ class Country(NamedTuple):
 
 
 def show_form(
-    asking: PageRequest, errors: Sequence[FieldError] = (), status: int = 200
+    request: PageRequest, errors: Sequence[FieldError] = (), status: int = 200
 ) -> Response:
     """Shows the form for an account."""
-    _require_open(asking)
+    _require_open(request)
     return page(
         "sign_up.html",
-        asking,
+        request,
         status=status,
-        typed=body_of(asking),
+        typed=body_of(request),
         countries=_countries(languages.language()),
         errors={error.field: error.message for error in errors},
     )
 
 
-def request_link(asking: PageRequest) -> Response:
+def request_link(request: PageRequest) -> Response:
     """Has a link mailed that makes the account."""
-    _require_open(asking)
+    _require_open(request)
     try:
-        wanted = _read(body_of(asking))
-        with asking.db.write() as tx:
-            run_user_form_once(tx, asking, NOBODY, lambda tx: _mail_link(tx, asking, wanted))
+        wanted = _read(body_of(request))
+        with request.db.write() as tx:
+            run_user_form_once(tx, request, NOBODY, lambda tx: _mail_link(tx, request, wanted))
     except InvalidRequest as refused:
-        return show_form(asking, refused.fields, refused.status)
+        return show_form(request, refused.fields, refused.status)
     except RateLimited as refused:
-        return show_form(asking, [FieldError("email", str(refused))], refused.status)
-    return page("sign_up_mailed.html", asking, email=wanted.email)
+        return show_form(request, [FieldError("email", str(refused))], refused.status)
+    return page("sign_up_mailed.html", request, email=wanted.email)
 
 
-def _mail_link(tx: Connection, asking: PageRequest, wanted: SignUp) -> Answer:
+def _mail_link(tx: Connection, request: PageRequest, wanted: SignUp) -> Answer:
     """Has the link mailed. Raises RateLimited."""
-    guesser = Guesser(wanted.email, asking.address, asking.browser)
-    password_tries.count_sign_up(tx, guesser, now_ms=asking.now_ms)
-    sign_ups.ask(tx, wanted, now_ms=asking.now_ms, language=languages.language())
+    guesser = Guesser(wanted.email, request.address, request.browser)
+    password_tries.count_sign_up(tx, guesser, now_ms=request.now_ms)
+    sign_ups.ask(tx, wanted, now_ms=request.now_ms, language=languages.language())
     return Answer({})
 
 
-def show_confirmation(asking: PageRequest) -> Response:
+def show_confirmation(request: PageRequest) -> Response:
     """Shows what the link makes, and a button that makes it. Raises NotFound where sign-up was
     closed after the link was mailed.
     """
-    _require_open(asking)
+    _require_open(request)
     try:
-        with asking.db.read() as tx:
-            wanted = sign_ups.with_link(tx, asking.path["link"], now_ms=asking.now_ms)
+        with request.db.read() as tx:
+            wanted = sign_ups.with_link(tx, request.path["link"], now_ms=request.now_ms)
     except sign_ins.NotSignedIn as refused:
-        return page("link_used.html", asking, status=refused.status)
-    return page("sign_up_confirm.html", asking, link=asking.path["link"], wanted=wanted)
+        return page("link_used.html", request, status=refused.status)
+    return page("sign_up_confirm.html", request, link=request.path["link"], wanted=wanted)
 
 
-def make_account(asking: PageRequest) -> Response:
+def make_account(request: PageRequest) -> Response:
     """Makes the account and its owner, signs in, and leads to the account's overview. Raises
     NotFound where sign-up was closed after the link was mailed.
     """
-    _require_open(asking)
+    _require_open(request)
     try:
-        with asking.db.write() as tx:
-            wanted = sign_ups.use(tx, asking.path["link"], now_ms=asking.now_ms)
-            begun, home = _make_account(tx, asking, wanted)
+        with request.db.write() as tx:
+            wanted = sign_ups.use(tx, request.path["link"], now_ms=request.now_ms)
+            begun, home = _make_account(tx, request, wanted)
     except sign_ins.NotSignedIn as refused:
-        return page("link_used.html", asking, status=refused.status)
+        return page("link_used.html", request, status=refused.status)
     return continue_sign_in(begun, home)
 
 
 def _make_account(
-    tx: Connection, asking: PageRequest, wanted: SignUp
+    tx: Connection, request: PageRequest, wanted: SignUp
 ) -> tuple[sign_ins.SignIn, str]:
     """Returns the owner's sign-in, and the path of the new account, which is in sandbox only."""
-    now_ms = asking.now_ms
+    now_ms = request.now_ms
     account = accounts.create(tx, wanted.company, wanted.country_code, sandbox=True, now_ms=now_ms)
     wallet.open_wallet(tx, account.id, wanted.currency)
     user = users.add(tx, wanted.email, now_ms=now_ms)
     users.set_role(tx, user.id, account.id, Role.OWNER, now_ms=now_ms)
-    begun = sign_ins.begin_for(tx, user.id, seen_by=asking.seen_by, now_ms=now_ms)
+    begun = sign_ins.begin_for(tx, user.id, seen_by=request.seen_by, now_ms=now_ms)
     if not begun.waits:
-        sign_ins.end_session(tx, asking.session)
+        sign_ins.end_session(tx, request.session)
     return begun, home_of(account)
 
 
@@ -150,6 +150,6 @@ def _countries(language: str) -> tuple[Country, ...]:
     return tuple(sorted(found, key=lambda country: normalize("NFKD", country.name).casefold()))
 
 
-def _require_open(asking: PageRequest) -> None:
-    if not asking.service.takes_sign_ups:
+def _require_open(request: PageRequest) -> None:
+    if not request.service.takes_sign_ups:
         raise NotFound("Nobody signs up at this service. Ask whoever runs it for an account.")

@@ -18,55 +18,55 @@ PATH = "/portal/you"
 
 
 def show_user(
-    tx: Connection, asking: PageRequest, visit: UserVisit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: UserVisit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows a form for a new password, and the user's sessions."""
     return page(
         "you.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit.shown,
         is_operator=operators.role_of(tx, visit.session.user.id) is not None,
         sessions=[
             (session, browser_name(session.seen_by))
-            for session in sign_ins.sessions_of(tx, visit.session.user, now_ms=asking.now_ms)
+            for session in sign_ins.sessions_of(tx, visit.session.user, now_ms=request.now_ms)
         ],
         has_password=passwords.find(tx, visit.session.user.email) is not None,
         passkeys=passkeys.passkeys_of(tx, visit.session.user.id),
         text_id=passkeys.text_id,
-        has_passkeys=asking.service.passkey_site is not None,
+        has_passkeys=request.service.passkey_site is not None,
         asks_code=two_step.is_on(tx, visit.session.user.id),
         recovery_codes_left=two_step.recovery_codes_left(tx, visit.session.user.id),
         errors={error.field: error.message for error in errors},
     )
 
 
-def set_password(asking: PageRequest) -> Response:
+def set_password(request: PageRequest) -> Response:
     """Stores a new password, and ends the user's other sessions. It takes a fresh sign-in."""
-    with asking.db.read() as tx:
-        visit = user_visit_of(tx, asking)
-        visit.require_fresh(asking.now_ms)
+    with request.db.read() as tx:
+        visit = user_visit_of(tx, request)
+        visit.require_fresh(request.now_ms)
     user = visit.session.user
     try:
-        password = passwords.read(asking.sent.form.get("password", ""), user.email)
+        password = passwords.read(request.sent.form.get("password", ""), user.email)
     except InvalidRequest as refused:
-        with asking.db.read() as tx:
-            return show_user(tx, asking, visit, refused.fields)
+        with request.db.read() as tx:
+            return show_user(tx, request, visit, refused.fields)
     argon2 = passwords.hash_of(password)  # in no transaction: it takes a while
-    with asking.db.write() as tx:
-        user_visit_of(tx, asking)
-        passwords.store(tx, user.id, argon2, now_ms=asking.now_ms)
+    with request.db.write() as tx:
+        user_visit_of(tx, request)
+        passwords.store(tx, user.id, argon2, now_ms=request.now_ms)
         sign_ins.end_other_sessions(tx, visit.session)
         password_tries.forget_browsers(tx, user.id)
-        browser = password_tries.know_browser(tx, user.id, asking.browser, now_ms=asking.now_ms)
+        browser = password_tries.know_browser(tx, user.id, request.browser, now_ms=request.now_ms)
     response = redirect(PATH, DoneNotice.SAVED)
     set_cookie(response, BROWSER_COOKIE, browser, kept_s=BROWSER_KEPT_S)
     return response
 
 
-def end_session(tx: Connection, asking: PageRequest, visit: UserVisit) -> Response:
+def end_session(tx: Connection, request: PageRequest, visit: UserVisit) -> Response:
     """Ends one session of the user, or all but the one that asks."""
-    wanted = asking.sent.form.get("session", "")
+    wanted = request.sent.form.get("session", "")
     if wanted == "others":
         sign_ins.end_other_sessions(tx, visit.session)
     else:

@@ -78,10 +78,10 @@ def levels_plot(tx: Connection, visit: Visit, now_ms: int) -> LevelPlot | None:
     )
 
 
-def download(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def download(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Returns the figures of the plot as a file."""
     code = wallet_of(tx, visit.account.id).currency
-    days = _days(tx, visit, asking.now_ms)
+    days = _days(tx, visit, request.now_ms)
 
     def lines() -> Iterator[str]:
         yield line_of(COLUMNS, DELIMITER)

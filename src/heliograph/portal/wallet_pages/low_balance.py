@@ -15,44 +15,45 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit
 from heliograph.users import Right
-from heliograph.wallet import Wallet, money, request
+from heliograph.wallet import Wallet, money
+from heliograph.wallet import request as wallet_request
 
 FIELDS: Final = ("low_balance_credits", "low_balance_amount")
 
 
 def show_form(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form with both thresholds. It takes a fresh sign-in, as all that is about money."""
     visit.require(tx, Right.MONEY)
-    visit.require_fresh(asking.now_ms)
+    visit.require_fresh(request.now_ms)
     held = wallet.wallet_of(tx, visit.account.id)
     return page(
         "low_balance.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         wallet=held,
-        typed=asking.sent.form or _stored_thresholds(held),
+        typed=request.sent.form or _stored_thresholds(held),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Sets both thresholds, and shows the wallet."""
-    visit.require_fresh(asking.now_ms)
+    visit.require_fresh(request.now_ms)
     for name in FIELDS:
-        if name not in asking.sent.form:  # blank means never, and not there means nothing
+        if name not in request.sent.form:  # blank means never, and not there means nothing
             raise refused(name, REQUIRED)
-    body = body_of(asking)
+    body = body_of(request)
     given: dict[str, str] = {name: body[name] for name in FIELDS if name in body}
     held = wallet.wallet_of(tx, visit.account.id)
-    thresholds = request.read_thresholds(with_numbers(given, *FIELDS), held.currency)
+    thresholds = wallet_request.read_thresholds(with_numbers(given, *FIELDS), held.currency)
     wallet.set_low_balance(tx, visit.account.id, thresholds)
     if _stored_thresholds(wallet.wallet_of(tx, visit.account.id)) != _stored_thresholds(held):
         told = "; ".join(f"{name}: {value}" for name, value in given.items())
-        visit.audit(tx, asking, "low_balance.change", detail=told or "both: never")
+        visit.audit(tx, request, "low_balance.change", detail=told or "both: never")
     return redirect(f"{visit.home}/money", DoneNotice.SAVED)
 
 

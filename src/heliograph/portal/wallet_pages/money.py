@@ -25,7 +25,7 @@ from heliograph.wallet.ledger import REFERENCE_MAX, as_record
 FIELDS: Final = ("type", "reference", "since", "until")
 
 
-def show_ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def show_ledger(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the wallet, and the entries that the query selects, newest first. The query is read
     like that of GET /wallet/transactions.
     """
@@ -33,17 +33,17 @@ def show_ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     found = ListPage[Entry]([], None)
     errors: list[FieldError] = []
     try:
-        found = _select(tx, asking, visit)
+        found = _select(tx, request, visit)
     except InvalidRequest as refused:
         errors = list(refused.fields)
-    typed = dict(asking.sent.query)
+    typed = dict(request.sent.query)
     return page(
         "money.html",
-        asking,
+        request,
         status=400 if errors else 200,
         visit=visit,
         wallet=held,
-        plot=levels_plot(tx, visit, asking.now_ms),
+        plot=levels_plot(tx, visit, request.now_ms),
         may_buy=visit.may(Right.MONEY) and not visit.account.sandbox,
         file_query=urlencode({name: typed[name] for name in FIELDS if typed.get(name)}),
         entries=[(entry, as_record(entry)) for entry in found.rows],
@@ -56,9 +56,9 @@ def show_ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def export(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Returns the entries that the query selects as a file, newest first. Raises InvalidRequest."""
-    query = Query(as_api_query(asking.sent.query, visit))
+    query = Query(as_api_query(request.sent.query, visit))
     filters = _filters(query)
     query.finish()
 
@@ -68,7 +68,7 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         shown = found[: wanted.limit]
         return ledger_file.lines(shown), shown[-1].id if len(found) > wanted.limit else None
 
-    return Download("ledger.csv", pieces(asking, ledger_file.first_line(), read_lines))
+    return Download("ledger.csv", pieces(request, ledger_file.first_line(), read_lines))
 
 
 class _LedgerFilters(NamedTuple):
@@ -88,11 +88,11 @@ def _filters(query: Query) -> _LedgerFilters:
     )
 
 
-def _select(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Entry]:
+def _select(tx: Connection, request: PageRequest, visit: Visit) -> ListPage[Entry]:
     """Raises InvalidRequest."""
-    query = Query(as_api_query(asking.sent.query, visit))
+    query = Query(as_api_query(request.sent.query, visit))
     wanted = read_page(query, most=account_ledger.TRANSACTIONS_LIMIT_MAX)
     filters = _filters(query)
     query.finish()
     found = account_ledger.page(tx, visit.account.id, wanted, *filters)
-    return list_page(asking, wanted, found, lambda entry: entry.id)
+    return list_page(request, wanted, found, lambda entry: entry.id)

@@ -16,7 +16,8 @@ from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
 from heliograph.requests import Answer
 from heliograph.users import Right
-from heliograph.wallet import prices, request
+from heliograph.wallet import prices
+from heliograph.wallet import request as wallet_request
 from heliograph.wallet.prices import CreditsOffer, Price
 
 REFERENCE_PREFIX: Final = "portal-"  # so that the ledger tells where it was bought
@@ -24,13 +25,13 @@ PATH: Final = "POST /portal/money/buy"  # of keys: those of programs have other 
 
 
 def show_form(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the price, and what as many credits as were asked for would cost."""
     visit.require(tx, Right.MONEY)
-    visit.require_fresh(asking.now_ms)
+    visit.require_fresh(request.now_ms)
     held = wallet.wallet_of(tx, visit.account.id)
-    typed = {**dict(asking.sent.query), **asking.sent.form}
+    typed = {**dict(request.sent.query), **request.sent.form}
     quote: CreditsOffer | None = None
     price = _price(tx, held.currency)
     wrong = list(errors)
@@ -41,7 +42,7 @@ def show_form(
             wrong += refused.fields
     return page(
         "buy.html",
-        asking,
+        request,
         status=400 if wrong else 200,
         visit=visit,
         wallet=held,
@@ -53,17 +54,17 @@ def show_form(
     )
 
 
-def buy(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def buy(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Buys credits for the cost that the page has shown, and shows the ledger. The same form buys
     once.
     """
-    visit.require_fresh(asking.now_ms)
-    body = with_numbers(body_of(asking), "credits", "cost_minor")
-    credits = request.read_purchase({"credits": body.get("credits")})
+    visit.require_fresh(request.now_ms)
+    body = with_numbers(body_of(request), "credits", "cost_minor")
+    credits = wallet_request.read_purchase({"credits": body.get("credits")})
     quoted = body.get("cost_minor")
     if not isinstance(quoted, int):
         raise refused("credits", "have no price yet; look at it first")
-    reference = f"{REFERENCE_PREFIX}{once_value_of(asking)}"
+    reference = f"{REFERENCE_PREFIX}{once_value_of(request)}"
 
     def effect(tx: Connection) -> Answer:
         try:
@@ -73,22 +74,22 @@ def buy(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
                 credits,
                 reference,
                 quoted_minor=quoted,
-                now_ms=asking.now_ms,
+                now_ms=request.now_ms,
             )
         except InsufficientCredits as short:
             raise _refusal_at_field(short) from short
         if bought.applied:
-            visit.audit(tx, asking, "credits.buy", detail=bought.entry.description)
+            visit.audit(tx, request, "credits.buy", detail=bought.entry.description)
         return Answer({})
 
-    run_form_once(tx, asking, visit, PATH, sandbox=False, effect=effect)
+    run_form_once(tx, request, visit, PATH, sandbox=False, effect=effect)
     return RedirectResponse(f"{visit.home}/money", SEE_OTHER, HEADERS)
 
 
 def _quote(tx: Connection, visit: Visit, typed: Mapping[str, str]) -> CreditsOffer:
     """Raises InvalidRequest, also when the wallet holds too little."""
     given = {"credits": typed["credits"].strip()} if typed["credits"].strip() else {}
-    credits = request.read_purchase(with_numbers(given, "credits"))
+    credits = wallet_request.read_purchase(with_numbers(given, "credits"))
     try:
         return prices.quote(tx, visit.account.id, credits)
     except InsufficientCredits as short:

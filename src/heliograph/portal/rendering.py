@@ -263,10 +263,10 @@ def _environment(language: str, room: str) -> jinja2.Environment:
         "in_ms": formats.in_ms,
         "day": formats.day,
         "day_named": formats.day_named,
-        "written": formats.moment,
+        "moment": formats.moment,
         "money": formats.money,
         "word": languages.translated,
-        "told": refusals.translated_refusal,
+        "translated_error": refusals.translated_refusal,
     }
     environment.globals["icons"] = _address_of_file("icons.svg")
     environment.globals["languages"] = languages.LANGUAGES

@@ -71,7 +71,7 @@ def seal_form(request: PageRequest, user_id: str) -> str:
     # the part of a page that is asked for while somebody types has an address below the page's
     # a button alone has nothing typed in it, and shall not replace what another tab has
     is_typed = bool(fields.keys() - {"do"})
-    if not is_typed or not f"{request.at}/".startswith(f"{page_path}/"):
+    if not is_typed or not f"{request.url_path}/".startswith(f"{page_path}/"):
         return ""
     until_ms = request.now_ms + KEPT_MS
     said = encode({"user": user_id, "page": request.page, "until_ms": until_ms, "fields": fields})
@@ -111,10 +111,10 @@ def refill(request: PageRequest, user_id: str) -> PageRequest:
 
 def _kept_form(request: PageRequest) -> Mapping[str, Any]:
     """Returns what the cookie of a browser says; nothing if there is none, or none any more."""
-    if not request.kept or len(request.kept) > KEPT_OCTETS_MAX:
+    if not request.kept_form or len(request.kept_form) > KEPT_OCTETS_MAX:
         return {}
     with suppress(SecretUnreadable):
-        text = decrypt(request.service.secret_keys, PURPOSE, request.kept)
+        text = decrypt(request.service.secret_keys, PURPOSE, request.kept_form)
         kept = decode_object(zlib.decompress(base64.b85decode(text)))
         if request.now_ms < kept["until_ms"]:
             return kept

@@ -54,7 +54,7 @@ def run_path_form_once(
     """Does what `run_form_once` does for the form of the path that is asked, which is always done:
     nobody is kept from removing a member because the API has answered much today.
     """
-    path = f"POST /portal{request.at.removeprefix(visit.home)}"
+    path = f"POST /portal{request.url_path.removeprefix(visit.home)}"
     sandbox = visit.account.sandbox
     return run_form_once(
         tx, request, visit, path, sandbox=sandbox, effect=effect, is_always_done=True
@@ -197,7 +197,7 @@ def _place(request: PageRequest, visit: Visit, path: str, sandbox: bool) -> KeyP
 
 
 def _place_of(request: PageRequest, user_id: str) -> KeyPlace:
-    return KeyPlace(user_id, False, f"POST {request.at}"[:PATH_MAX], _key_of(request))
+    return KeyPlace(user_id, False, f"POST {request.url_path}"[:PATH_MAX], _key_of(request))
 
 
 def _key_of(request: PageRequest) -> str:

@@ -66,7 +66,7 @@ class SentFile(NamedTuple):
     content: bytes
 
 
-class Sent(NamedTuple):
+class SentFields(NamedTuple):
     """Holds what a request says: the parameters of its query, or the fields of its form and the
     files in it.
     """
@@ -85,7 +85,7 @@ class Sent(NamedTuple):
         return self.files[0].name if self.files else ""
 
 
-NOTHING_SENT: Final = Sent()
+NOTHING_SENT: Final = SentFields()
 
 
 # returns the address of a request's client, if it is known
@@ -116,39 +116,40 @@ class PageRequest(NamedTuple):
     """Holds one request for a page.
 
     `site` is the address of this service, such as `https://sms.example.com`. `session` is the
-    secret of the visitor's session, or empty; `waiting` that of a sign-in that waits for a code.
-    `form_secret` is what the tokens of this visitor's forms are made of. `page` is the path of the
-    page that is asked for, or that a form was filled in at, with its query. `browser` is the secret
-    of a browser that users have signed in with, or empty. `address` is the client's, or empty if it
-    is not known. `loop` is the server's event loop. `language` is what the browser has chosen, or
-    else prefers; a user's own choice comes before it (`visit_of`). `back` is the page that a mailed
-    link leads to in this browser, or empty. `said` is the name of what was done just before, which
-    the page says once. `shown` is what the page that asks was made of, if a live part of it asks
-    for itself (`rendering.page`). `at` is the path that is asked. `kept` is what was typed into a
-    form whose user had to sign in (`filled_form`), and with `is_refilled` the form of `sent` is
-    what it says. `visit_of` returns the visit of somebody who looks at the pages of an account that
-    is not his or her own, or None: then the visitor is a member, or acts for a customer.
+    secret of the visitor's session, or empty; `waiting_sign_in` is that of a sign-in that waits for
+    a code. `form_secret` is what the tokens of this visitor's forms are made of. `page` is the path
+    of the page that is asked for, or that a form was filled in at, with its query; `url_path` is
+    the path of this request itself. `browser` is the secret of a browser that users have signed in
+    with, or empty. `address` is the client's, or empty if it is not known. `loop` is the server's
+    event loop. `language` is what the browser has chosen, or else prefers; a user's own choice
+    comes before it (`visit_of`). `return_path` is the page that a mailed link leads to in this
+    browser, or empty. `done_notice` is the name of what was done just before, which the page says
+    once. `shown_hash` is the hash of what the browser shows already, if a live part of a page asks
+    for itself (`rendering.page`). `kept_form` is what was typed into a form whose user had to sign
+    in (`filled_form`); with `is_refilled`, `sent` has that form. `visit_of` returns the visit of
+    somebody who looks at the pages of an account that is not his or her own, or None: then the
+    visitor is a member, or acts for a customer.
     """
 
     service: Service
     now_ms: int
     session: str
-    waiting: str
+    waiting_sign_in: str
     form_secret: str
     path: Mapping[str, str]
-    sent: Sent
+    sent: SentFields
     page: str
     browser: str
     address: str
-    seen_by: str
+    user_agent: str
     loop: asyncio.AbstractEventLoop
     site: str
     language: str
-    back: str = ""
-    said: str = ""
-    shown: str = ""
-    at: str = ""
-    kept: str = ""
+    return_path: str = ""
+    done_notice: str = ""
+    shown_hash: str = ""
+    url_path: str = ""
+    kept_form: str = ""
     is_refilled: bool = False
     visit_of: Callable[[Connection, Any], Any] | None = None
 
@@ -163,9 +164,9 @@ class PageRequest(NamedTuple):
         """
         if not self.sent.form:
             return ""
-        return self.at if self.page == HOME else self.page
+        return self.url_path if self.page == HOME else self.page
 
-    def awaited(self, work: Coroutine[Any, Any, T]) -> T:
+    def run_in_loop(self, work: Coroutine[Any, Any, T]) -> T:
         """Returns what `work` returns, which is done in the server's event loop. Pages are made in
         threads. Raises Unavailable after a while.
         """

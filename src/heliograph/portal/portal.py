@@ -44,7 +44,7 @@ from heliograph.portal.page_request import (
     WAITING_COOKIE,
     ClientOf,
     PageRequest,
-    Sent,
+    SentFields,
     Service,
     new_form_secret,
     page_of,
@@ -136,7 +136,7 @@ class Portal:
     def _page_route(self, path: str, handler: Handler) -> Route:
         async def show(http_request: Request) -> Response:
             try:
-                sent = Sent(query=read_query(http_request))
+                sent = SentFields(query=read_query(http_request))
             except ServiceError as refused:
                 return await self._answer(http_request, _refusal_handler(refused), NOTHING_SENT)
             return await self._answer(http_request, handler, sent)
@@ -146,7 +146,7 @@ class Portal:
     def _form_route(self, path: str, handler: Handler, lane: Lane) -> Route:
         async def do(http_request: Request) -> Response:
             try:
-                sent = Sent(form=await read_form(http_request))
+                sent = SentFields(form=await read_form(http_request))
                 require_ours(http_request, self._page_request(http_request, sent))
             except ServiceError as refused:
                 return await self._answer(http_request, _refusal_handler(refused), NOTHING_SENT)
@@ -167,7 +167,7 @@ class Portal:
                 if allowed.status_code >= HTTPStatus.BAD_REQUEST:
                     return allowed
                 if page.may_lack_files and not is_upload(http_request):
-                    sent = Sent(form=await read_form(http_request))
+                    sent = SentFields(form=await read_form(http_request))
                 else:
                     sent = await read_upload(http_request, page.octets_max, page.files_max)
                 require_ours(http_request, self._page_request(http_request, sent))
@@ -178,7 +178,7 @@ class Portal:
         return Route(page.path, take, methods=["POST"])
 
     async def _answer(
-        self, http_request: Request, handler: Handler, sent: Sent, lane: Lane = Lane.PAGES
+        self, http_request: Request, handler: Handler, sent: SentFields, lane: Lane = Lane.PAGES
     ) -> Response:
         request = self._page_request(http_request, sent)
         try:
@@ -212,12 +212,12 @@ class Portal:
         while (piece := await self._lanes.run(Lane.PAGES, lambda: next(pieces, None))) is not None:
             yield piece
 
-    def _page_request(self, http_request: Request, sent: Sent) -> PageRequest:
+    def _page_request(self, http_request: Request, sent: SentFields) -> PageRequest:
         return PageRequest(
             self._service,
             clock.now_ms(),
             session=http_request.cookies.get(SESSION_COOKIE, ""),
-            waiting=http_request.cookies.get(WAITING_COOKIE, ""),
+            waiting_sign_in=http_request.cookies.get(WAITING_COOKIE, ""),
             form_secret=http_request.cookies.get(FORM_COOKIE) or new_form_secret(),
             path=http_request.path_params,
             sent=sent,
@@ -226,12 +226,12 @@ class Portal:
             address=str(self._service.client_of(http_request.scope) or ""),
             loop=asyncio.get_running_loop(),
             site=self._service.base_url or site_of(http_request),
-            seen_by=http_request.headers.get("user-agent", ""),
-            back=http_request.cookies.get(BACK_COOKIE, ""),
-            said=http_request.cookies.get(DONE_COOKIE, ""),
-            shown=http_request.headers.get(SHOWN_HEADER, ""),
-            at=http_request.url.path,
-            kept=http_request.cookies.get(KEPT_COOKIE, ""),
+            user_agent=http_request.headers.get("user-agent", ""),
+            return_path=http_request.cookies.get(BACK_COOKIE, ""),
+            done_notice=http_request.cookies.get(DONE_COOKIE, ""),
+            shown_hash=http_request.headers.get(SHOWN_HEADER, ""),
+            url_path=http_request.url.path,
+            kept_form=http_request.cookies.get(KEPT_COOKIE, ""),
             language=languages.known_language(http_request.cookies.get(LANGUAGE_COOKIE))
             or languages.preferred_language(http_request.headers.get("accept-language", "")),
         )

@@ -143,7 +143,7 @@ def page(
     is_again = is_form_page or request.is_refilled or status >= HTTPStatus.BAD_REQUEST
     language = languages.language()
     live_shown = _hash_of_content(language, request, values) if is_live else ""
-    if request.shown and request.shown == live_shown:
+    if request.shown_hash and request.shown_hash == live_shown:
         return Response(status_code=NO_CONTENT, headers=HEADERS)
     text = (
         _environment(language, room)
@@ -161,7 +161,7 @@ def page(
             here_again=request.page,
             page_of_form=request.page_of_form if is_again else "",
             live_shown=live_shown,
-            said=languages.translated(DONE_NOTICES.get(request.said, "")),
+            said=languages.translated(DONE_NOTICES.get(request.done_notice, "")),
             is_refilled=request.is_refilled,
             once=request.once_after(status),
             **values,
@@ -170,7 +170,7 @@ def page(
     response = HTMLResponse(
         text, status, {**HEADERS, **_LANGUAGE_HEADERS, "content-language": language}
     )
-    if request.said:
+    if request.done_notice:
         drop_cookie(response, DONE_COOKIE)
     if request.is_refilled:
         drop_cookie(response, KEPT_COOKIE)
@@ -263,10 +263,10 @@ def _environment(language: str, room: str) -> jinja2.Environment:
         "in_ms": formats.in_ms,
         "day": formats.day,
         "day_named": formats.day_named,
-        "written": formats.moment,
+        "moment": formats.moment,
         "money": formats.money,
         "word": languages.translated,
-        "told": refusals.translated_refusal,
+        "translated_error": refusals.translated_refusal,
     }
     environment.globals["icons"] = _address_of_file("icons.svg")
     environment.globals["languages"] = languages.LANGUAGES

@@ -152,7 +152,7 @@ def accept(request: PageRequest, send_request: SendRequest) -> dict[str, Any]:
     """Returns `data` of the answer. Raises what POST /sms/send refuses."""
     service = request.service
     sending = accept_or_explain(service.acceptor, service.db, send_request, request.in_thread)
-    return send_answer(request.awaited(sending).send, dry_run=send_request.dry_run)
+    return send_answer(request.run_in_loop(sending).send, dry_run=send_request.dry_run)
 
 
 def _count_text(

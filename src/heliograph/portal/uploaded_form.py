@@ -8,7 +8,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from heliograph.base.errors import InvalidRequest, PayloadTooLarge
-from heliograph.portal.page_request import Sent, SentFile
+from heliograph.portal.page_request import SentFields, SentFile
 
 # what comes in within the time for a body, at a megabit a second
 UPLOAD_OCTETS_MAX: Final = 4 * 1_024 * 1_024
@@ -23,7 +23,7 @@ def is_upload(request: Request) -> bool:
 
 async def read_upload(
     request: Request, octets_max: int = UPLOAD_OCTETS_MAX, files_max: int = 1
-) -> Sent:
+) -> SentFields:
     """Returns the fields of a form, and the files in it. Raises PayloadTooLarge for more octets,
     and InvalidRequest.
     """
@@ -51,7 +51,7 @@ async def read_upload(
         if file.name or file.content:  # else it is a field in which no file was chosen
             files.append(file)
     await fields.close()
-    return Sent(form=form, files=files)
+    return SentFields(form=form, files=files)
 
 
 async def _limited(

@@ -35,8 +35,8 @@ class ReadOnlyView(Forbidden):
 
 class Visit(NamedTuple):
     """Says who asks, for which account, and in which role. `partner` is the account whose customer
-    `account` is, if the user acts for that customer and is no member of it. `looking` is the look
-    of an operator, who then sees what an owner sees, and may do nothing.
+    `account` is, if the user acts for that customer and is no member of it. `operator_view` is the
+    look of an operator, who then sees what an owner sees, and may do nothing.
     """
 
     session: sign_ins.Session
@@ -45,12 +45,12 @@ class Visit(NamedTuple):
     is_suspended: bool  # the account is, or the partner whose customer it is
     others: tuple[Account, ...]  # accounts that the user may choose, too
     partner: Account | None = None
-    looking: OperatorView | None = None
+    operator_view: OperatorView | None = None
 
     @property
     def home(self) -> str:
         """Returns the path of the account's overview; its other pages are below."""
-        return home_of(self.account) if self.looking is None else self.looking.home
+        return home_of(self.account) if self.operator_view is None else self.operator_view.home
 
     @property
     def mode(self) -> str:
@@ -82,7 +82,7 @@ class Visit(NamedTuple):
 
     def require(self, tx: Connection, right: Right) -> None:
         """Raises Forbidden unless the user may do this, and the account may change anything."""
-        if self.looking is not None:
+        if self.operator_view is not None:
             raise ReadOnlyView()
         if not self.may(right):
             raise Forbidden(f"Your role in this account, {self.role.value}, may not do this.")
@@ -94,7 +94,7 @@ class Visit(NamedTuple):
 
     def require_fresh(self, now_ms: int) -> None:
         """Raises NotFresh unless the user has signed in a short while ago."""
-        if self.looking is not None:
+        if self.operator_view is not None:
             raise ReadOnlyView()
         if not self.session.is_fresh(now_ms):
             raise NotFresh()
@@ -108,7 +108,7 @@ class Visit(NamedTuple):
         detail: str | None = None,
     ) -> None:
         """Stores that this user has changed something of the account (`audit_log.AuditEntry`)."""
-        assert self.looking is None, "an operator who looks changes nothing"
+        assert self.operator_view is None, "an operator who looks changes nothing"
         user = self.session.user
         audit_log.write(
             tx,

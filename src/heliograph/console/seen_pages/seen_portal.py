@@ -99,7 +99,7 @@ def _visit_of(tx: Connection, request: PageRequest) -> Visit:
         Role.OWNER,
         not accounts.is_active(tx, account),
         others=(),
-        looking=OperatorView(
+        operator_view=OperatorView(
             operator.session.user.email,
             view.ends_at_ms,
             f"{SEEN}/{view.account}",

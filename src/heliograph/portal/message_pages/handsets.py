@@ -93,7 +93,7 @@ def write(request: PageRequest) -> Response:
     try:
         with request.db.read() as tx:
             text = _read_text(tx, request, visit, phone)
-        request.awaited(_store_text(request, text))
+        request.run_in_loop(_store_text(request, text))
     except ServiceError as refusal:
         with request.db.read() as tx:
             return _render(tx, request, visit, refusal)

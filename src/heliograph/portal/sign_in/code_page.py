@@ -17,7 +17,7 @@ def show_form(request: PageRequest) -> Response:
     back = path_of_page(dict(request.sent.query).get("back", ""))
     try:
         with request.db.read() as tx:
-            sign_ins.user_waiting_for_code(tx, request.waiting, now_ms=request.now_ms)
+            sign_ins.user_waiting_for_code(tx, request.waiting_sign_in, now_ms=request.now_ms)
     except sign_ins.NotSignedIn:
         return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
     return render_form(request, 200, back)
@@ -62,7 +62,7 @@ def _finish(request: PageRequest, code: str) -> tuple[str, str]:
     """
     now_ms = request.now_ms
     with request.db.write() as tx:
-        user = sign_ins.user_waiting_for_code(tx, request.waiting, now_ms=now_ms)
+        user = sign_ins.user_waiting_for_code(tx, request.waiting_sign_in, now_ms=now_ms)
         guesser = Guesser(user.email, request.address, request.browser)
         if not two_step.is_recovery_code(code):
             password_tries.count_code(tx, guesser, now_ms=now_ms)
@@ -70,9 +70,9 @@ def _finish(request: PageRequest, code: str) -> tuple[str, str]:
         session = sign_ins.finish(
             tx,
             request.service.secret_keys,
-            request.waiting,
+            request.waiting_sign_in,
             code,
-            seen_by=request.seen_by,
+            seen_by=request.user_agent,
             now_ms=now_ms,
         )
         sign_ins.end_session(tx, request.session)

@@ -39,7 +39,7 @@ def sign_in(request: PageRequest) -> Response:
     try:
         with request.db.write() as tx:
             only = (
-                sign_ins.user_waiting_for_code(tx, request.waiting, now_ms=request.now_ms)
+                sign_ins.user_waiting_for_code(tx, request.waiting_sign_in, now_ms=request.now_ms)
                 if is_second
                 else None
             )
@@ -48,7 +48,7 @@ def sign_in(request: PageRequest) -> Response:
                 _asker(request),
                 form.get("answer", ""),
                 only=only,
-                seen_by=request.seen_by,
+                seen_by=request.user_agent,
                 now_ms=request.now_ms,
             )
             sign_ins.end_session(tx, request.session)

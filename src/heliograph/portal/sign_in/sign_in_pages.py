@@ -137,7 +137,7 @@ def accept_invitation(request: PageRequest) -> Response:
                 tx,
                 request.path["link"],
                 by=_signed_in_user(tx, request),
-                seen_by=request.seen_by,
+                seen_by=request.user_agent,
                 now_ms=request.now_ms,
             )
             if secret is not None:
@@ -173,13 +173,13 @@ def sign_in_with_link(request: PageRequest) -> Response:
     try:
         with request.db.write() as tx:
             begun = sign_ins.begin(
-                tx, request.path["link"], seen_by=request.seen_by, now_ms=request.now_ms
+                tx, request.path["link"], seen_by=request.user_agent, now_ms=request.now_ms
             )
             if not begun.waits:
                 sign_ins.end_session(tx, request.session)
     except sign_ins.NotSignedIn as refused:
         return page("link_used.html", request, status=refused.status)
-    response = continue_sign_in(begun, path_of_page(request.back))
+    response = continue_sign_in(begun, path_of_page(request.return_path))
     drop_cookie(response, BACK_COOKIE)
     return response
 
@@ -211,7 +211,7 @@ def _begin(
     if stored is None or not is_right:
         raise WrongPassword()
     with request.db.write() as tx:
-        begun = sign_ins.begin_with_password(tx, stored, seen_by=request.seen_by, now_ms=now_ms)
+        begun = sign_ins.begin_with_password(tx, stored, seen_by=request.user_agent, now_ms=now_ms)
         password_tries.forget_tries(tx, guesser, now_ms=now_ms)
         if begun.waits:
             return begun, None

@@ -109,7 +109,7 @@ def _make_account(
     wallet.open_wallet(tx, account.id, wanted.currency)
     user = users.add(tx, wanted.email, now_ms=now_ms)
     users.set_role(tx, user.id, account.id, Role.OWNER, now_ms=now_ms)
-    begun = sign_ins.begin_for(tx, user.id, seen_by=request.seen_by, now_ms=now_ms)
+    begun = sign_ins.begin_for(tx, user.id, seen_by=request.user_agent, now_ms=now_ms)
     if not begun.waits:
         sign_ins.end_session(tx, request.session)
     return begun, home_of(account)

@@ -14,7 +14,7 @@ from heliograph.accounts.lifecycle import (
     known_time_zone,
 )
 from heliograph.base.errors import FieldError
-from heliograph.base.forms import Form, keeping
+from heliograph.base.forms import Form, text_reader
 
 
 class OwnerSettings(NamedTuple):
@@ -36,12 +36,12 @@ def read_owner_settings(body: Mapping[str, Any], account: Account) -> OwnerSetti
     """
     form = Form(body)
     asked = OwnerSettings(
-        form.value("name", read=keeping(partial(account_name, "name")), required=True) or "",
+        form.value("name", read=text_reader(partial(account_name, "name")), required=True) or "",
         form.value(
-            "country_code", read=keeping(partial(known_country, "country_code")), required=True
+            "country_code", read=text_reader(partial(known_country, "country_code")), required=True
         )
         or "",
-        form.value("time_zone", read=keeping(known_time_zone), required=True) or "",
+        form.value("time_zone", read=text_reader(known_time_zone), required=True) or "",
         form.value("countries", read=_known_countries),
         form.integer("daily_credits", least=0, most=DAILY_CREDITS_MAX),
     )
@@ -54,7 +54,7 @@ def read_owner_settings(body: Mapping[str, Any], account: Account) -> OwnerSetti
 
 
 def _known_countries(codes: Collection[str]) -> list[str]:
-    return [keeping(partial(known_country, "countries"))(code) for code in codes]
+    return [text_reader(partial(known_country, "countries"))(code) for code in codes]
 
 
 def _loosened(account: Account, asked: OwnerSettings) -> Iterator[FieldError]:

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 from heliograph.audit.listeners import EndpointsByAccount, must_have_heard
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
-from heliograph.database.reads import raw_id, streamed_records
+from heliograph.database.reads import raw_id, stream_records
 from heliograph.inbound.tables import inbound
 from heliograph.messages.read import INBOUND_PREFIX
 from heliograph.wallet import Discrepancy
@@ -138,7 +138,7 @@ def _stored_texts(tx: Connection) -> Iterator[_ReceivedText]:
         columns.sandbox,
         columns.sender,
     ).order_by(columns.id)
-    return streamed_records(tx, query, _ReceivedText)
+    return stream_records(tx, query, _ReceivedText)
 
 
 def _text_events(tx: Connection) -> Iterator[_ReceivedEvent]:
@@ -156,7 +156,7 @@ def _text_events(tx: Connection) -> Iterator[_ReceivedEvent]:
         sender.label("sender"),
     )
     of_texts = query.where(columns.kind == MESSAGE_RECEIVED).order_by("about")
-    for event in streamed_records(tx, of_texts, _ReceivedEvent):
+    for event in stream_records(tx, of_texts, _ReceivedEvent):
         yield event if event.about else event._replace(about="nothing")
 
 

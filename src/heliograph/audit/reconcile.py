@@ -21,7 +21,7 @@ from heliograph.audit.smsc_log import SmscLog, Submit, plain
 from heliograph.audit.submissions import difference, forms_of, named, parts_of, which
 from heliograph.base import ids
 from heliograph.carriers.tables import carriers
-from heliograph.database.reads import raw_id, streamed, streamed_records
+from heliograph.database.reads import raw_id, stream, stream_records
 from heliograph.messages.read import OTP
 from heliograph.messages.states import CLAIMED, DELIVERED, FAILED
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
@@ -77,7 +77,7 @@ class Reconciliation:
             columns.parts,
         )
         query = query.where(columns.message_id.is_not(None))
-        for known in streamed_records(tx, query, _CarrierRef):
+        for known in stream_records(tx, query, _CarrierRef):
             if known.carrier_id in self._simulators:
                 before = self._simulated.get(known.message_id, 0)
                 self._simulated[known.message_id] = before | known.parts
@@ -237,11 +237,11 @@ def _unmatched(tx: Connection) -> set[str]:
     refs, kept = carrier_refs.c, unmatched_receipts.c
     found = {
         plain(printed)
-        for (printed,) in streamed(
+        for (printed,) in stream(
             tx, sa.select(sa.func.coalesce(refs.printed, refs.ref)).where(refs.message_id.is_(None))
         )
     }
-    for ref, raw in streamed(tx, sa.select(kept.ref, kept.raw)):
+    for ref, raw in stream(tx, sa.select(kept.ref, kept.raw)):
         text = _ID_IN_TEXT.search(raw)
         printed = ref or (text[1].decode("ascii") if text else None)
         if printed:

@@ -222,8 +222,8 @@ class Advancer:
         if campaign.rate is not None:
             bucket = self._buckets[campaign.id]
             self._buckets[campaign.id] = bucket._replace(tokens=bucket.tokens - done.messages)
-        metrics.transaction("chunk", done.messages, clock.monotonic_s() - started_s)
-        metrics.accepted(done.messages, sandbox=campaign.sandbox)
+        metrics.count_transaction("chunk", done.messages, clock.monotonic_s() - started_s)
+        metrics.count_accepted(done.messages, sandbox=campaign.sandbox)
         if done.paused is not None:
             log.info("campaign_paused", campaign=_shown(campaign), reason=done.paused)
         if done.carrier_ids:

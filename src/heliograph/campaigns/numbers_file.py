@@ -11,8 +11,8 @@ from heliograph.base.csv.cells import text_of_cell
 from heliograph.base.csv.columns import NAMES_SAID_MAX, PHONE_COLUMNS, Columns, columns_of
 from heliograph.base.csv.reader import CsvReader
 from heliograph.base.errors import InvalidRequest
-from heliograph.base.forms import shown
-from heliograph.base.short_texts import cut
+from heliograph.base.forms import quote_value
+from heliograph.base.short_texts import shorten
 from heliograph.campaigns.template import NAME, PHONE
 from heliograph.text import Phone, parse_phone
 
@@ -96,7 +96,7 @@ def _require_columns(asked_for: Iterable[str], columns: tuple[str, ...]) -> None
     missing = [f"{{{name}}}" for name in asked_for if name not in there]
     if missing:
         has = (
-            f"its columns are {cut(', '.join(columns), NAMES_SAID_MAX)}"
+            f"its columns are {shorten(', '.join(columns), NAMES_SAID_MAX)}"
             if columns
             else "it has no header"
         )
@@ -137,7 +137,7 @@ def _row(
         return BadNumberRow(
             line,
             (
-                f"says {shown(cut(raw, SAID_MAX))}, which is not a valid number"
+                f"says {quote_value(shorten(raw, SAID_MAX))}, which is not a valid number"
                 if raw
                 else "has no number"
             ),
@@ -148,7 +148,7 @@ def _row(
     )
     if bad is not None:
         return BadNumberRow(
-            line, f"has more than {VALUE_MAX} characters, or U+0000, in {shown(bad)}"
+            line, f"has more than {VALUE_MAX} characters, or U+0000, in {quote_value(bad)}"
         )
     own_name = next((value for name, value in values.items() if name.lower() == NAME), None)
     return NumberRow(line, phone, values if own_name is None else {NAME: own_name, **values})
@@ -175,7 +175,8 @@ def _layout(
     if named is None:
         raise InvalidRequest(
             f"The file's header must name the column of the numbers {PHONE_COLUMNS[0]} (or"
-            f" {', '.join(PHONE_COLUMNS[1:])}); it names {cut(', '.join(cells), NAMES_SAID_MAX)}."
+            f" {', '.join(PHONE_COLUMNS[1:])});"
+            f" it names {shorten(', '.join(cells), NAMES_SAID_MAX)}."
         )
     return _NumbersLayout(named, _distinct_names(columns, named)), True
 
@@ -185,9 +186,7 @@ def _distinct_names(columns: Columns, phone: int) -> tuple[str, ...]:
     # spreadsheets leave columns without one behind the last
     names = [name for name in columns.names if name]
     places = range(len(columns.names))
-    if len(set(names)) < len(names) or any(
-        columns.are_called_alike(place, phone) for place in places
-    ):
-        has = cut(", ".join(columns.names), NAMES_SAID_MAX)
+    if len(set(names)) < len(names) or any(columns.have_one_name(place, phone) for place in places):
+        has = shorten(", ".join(columns.names), NAMES_SAID_MAX)
         raise InvalidRequest(f"The file's header names a column twice: {has}.")
     return columns.names

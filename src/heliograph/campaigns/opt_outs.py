@@ -23,7 +23,7 @@ from heliograph.database.statements import (
     Nothing,
     Row,
     Statement,
-    same,
+    portable,
 )
 from heliograph.messages.sweeps import fail_blocked
 from heliograph.opt_outs import due_notes
@@ -75,7 +75,7 @@ class _TakenOut(Row, frozen=True):
     lowest: BigInt
 
 
-_FREEZING: Final = same(
+_FREEZING: Final = portable(
     _FrozenSince,
     _AccountMode,
     """
@@ -127,7 +127,7 @@ _NEXT: Final = """
     (SELECT min(r.recipient) FROM campaign_recipients r
      WHERE r.group_id = campaigns.group_id AND r.recipient > campaigns.cursor
          AND NOT r.opted_out)"""
-_COUNT: Final = same(
+_COUNT: Final = portable(
     _TakenOut,
     Nothing,
     f"""

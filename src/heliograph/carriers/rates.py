@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.carriers.tables import GENERAL, rates
 from heliograph.database import config
@@ -142,7 +142,7 @@ def remove_rate(tx: Connection, destination: str, *, account_id: str = GENERAL) 
     """Takes a rate away, so that the next more general one holds. Raises NotFound."""
     config.bump(tx)
     if _delete(tx, Rate(account_id, _destination(destination), None)) == 0:
-        raise NotFound(f"There is no such rate for {shown(destination)}.")
+        raise NotFound(f"There is no such rate for {quote_value(destination)}.")
 
 
 def change_rates(tx: Connection, removed: Sequence[Rate], stored: Sequence[Rate]) -> None:
@@ -179,6 +179,6 @@ def _destination(text: str) -> str:
         raise refused(
             "destination",
             "must be the first 1 to 15 digits of numbers, a country such as GH, or default; not"
-            f" {shown(text)}",
+            f" {quote_value(text)}",
         )
     return code

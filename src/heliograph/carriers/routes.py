@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.carriers.tables import carriers, routes
 from heliograph.carriers.weights import Sharing, read_weights, shared, write_weight
@@ -121,7 +121,8 @@ def set_route(tx: Connection, prefix: str, written: Sequence[str]) -> Route:
     }
     if unknown := [name for name in names if name not in ids_by_name]:
         raise refused(
-            "carrier", f"must be one of {', '.join(sorted(ids_by_name))}; not {shown(unknown[0])}"
+            "carrier",
+            f"must be one of {', '.join(sorted(ids_by_name))}; not {quote_value(unknown[0])}",
         )
     route = Route(prefix, tuple(ids_by_name[name] for name in names), weights)
     tx.execute(sa.delete(routes).where(routes.c.prefix == prefix))
@@ -140,7 +141,7 @@ def remove_route(tx: Connection, prefix: str) -> None:
     check_prefix(prefix)
     config.bump(tx)
     if tx.execute(sa.delete(routes).where(routes.c.prefix == prefix)).rowcount == 0:
-        raise NotFound(f"There is no route for {shown(prefix)}.")
+        raise NotFound(f"There is no route for {quote_value(prefix)}.")
 
 
 def check_prefix(prefix: str) -> None:
@@ -149,7 +150,7 @@ def check_prefix(prefix: str) -> None:
         raise refused(
             "prefix",
             'must be the first 1 to 15 digits of numbers, without +, or "" for all others; not'
-            f" {shown(prefix)}",
+            f" {quote_value(prefix)}",
         )
 
 

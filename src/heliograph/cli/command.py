@@ -220,7 +220,7 @@ class Command(click.Command):
             self._making,
         )
         try:
-            with env_file.applied(ctx.params.pop("env_file")):
+            with env_file.apply(ctx.params.pop("env_file")):
                 return super().invoke(ctx)
         except _expected() as error:
             told = (

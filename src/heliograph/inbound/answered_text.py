@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.paging import first_id_of
 from heliograph.base.short_texts import refused
 from heliograph.database.reads import records_of
@@ -31,7 +31,8 @@ def answered_text(tx: Connection, account_id: str, text_id: str, *, sandbox: boo
     except NotFound as error:
         raise refused(
             "in_reply_to",
-            f"must be the id of an inbound text of this account and mode, not {shown(text_id)}",
+            f"must be the id of an inbound text of this account and mode, not"
+            f" {quote_value(text_id)}",
         ) from error
     return AnsweredText(text.id, text.sender if _asks_for_help(tx, account_id, text) else None)
 

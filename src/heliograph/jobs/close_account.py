@@ -16,7 +16,7 @@ from heliograph.accounts import Account, text_id
 from heliograph.accounts.tables import accounts as accounts_table
 from heliograph.base import ids
 from heliograph.base.errors import Conflict
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.campaigns import ID_PREFIX as CAMPAIGN_PREFIX
 from heliograph.campaigns.states import PAUSED, SCHEDULED, SENDING
 from heliograph.campaigns.tables import campaigns
@@ -90,7 +90,7 @@ def owed(tx: Connection, account: Account) -> list[Owed]:
     """
     found: list[Owed] = []
     for customer in _open_customers(tx, account):
-        its = f"its Connect customer {text_id(customer)} ({shown(customer.name)})"
+        its = f"its Connect customer {text_id(customer)} ({quote_value(customer.name)})"
         found += [Owed(f"{its}: {each.what}", each.command) for each in owed(tx, customer)]
         found.append(Owed(f"{its} is open", f"account close {text_id(customer)}"))
     moving = [
@@ -122,7 +122,8 @@ def _campaigns(tx: Connection, account: Account) -> Iterator[Owed]:
     for campaign_id, name, status in tx.execute(query.order_by(columns.id).limit(EACH_TOLD_MAX)):
         campaign = ids.text_of_raw(CAMPAIGN_PREFIX, campaign_id)
         yield Owed(
-            f"the campaign {campaign} ({shown(name)}) is {status}", f"campaign cancel {campaign}"
+            f"the campaign {campaign} ({quote_value(name)}) is {status}",
+            f"campaign cancel {campaign}",
         )
 
 

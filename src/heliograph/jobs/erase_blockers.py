@@ -13,7 +13,7 @@ from heliograph.base.errors import Conflict
 from heliograph.campaigns import ID_PREFIX
 from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
-from heliograph.database.reads import streamed
+from heliograph.database.reads import stream
 from heliograph.messages.states import QUEUED
 from heliograph.messages.tables import inflight, messages, queue, sends
 from heliograph.text.phones_in_text import Quoted
@@ -72,7 +72,7 @@ def _texts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]:
         sends.c.id.in_(sa.union_all(sa.select(queue.c.send_id), in_flight)),
     )
     until = [
-        expires_at_ms for _, text, expires_at_ms in streamed(tx, query) if quoted.stands_in(text)
+        expires_at_ms for _, text, expires_at_ms in stream(tx, query) if quoted.stands_in(text)
     ]
     if until:
         yield (
@@ -131,7 +131,7 @@ def _quotes(tx: Connection, group_id: int, quoted: Quoted, is_frozen: bool) -> b
         *([sa.not_(campaign_recipients.c.opted_out)] if is_frozen else []),
     )
     # all of them: a cursor that is left half read stays open
-    return sum(quoted.stands_in(text) for (text,) in streamed(tx, texts)) > 0
+    return sum(quoted.stands_in(text) for (text,) in stream(tx, texts)) > 0
 
 
 def _so_many(count: int, what: str, which: str) -> str:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
-from heliograph.database.reads import streamed_records
+from heliograph.database.reads import stream_records
 from heliograph.inbound.tables import inbound, inbound_parts, keyword_replies, numbers
 from heliograph.jobs.row_changes import RowChange, deleted
 from heliograph.text import parse_phone
@@ -48,7 +48,7 @@ def inbound_changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator
         ),
         columns.sender.is_not(None),
     )
-    for received in streamed_records(tx, query, _NamingText):
+    for received in stream_records(tx, query, _NamingText):
         if is_number(received.sender):
             yield RowChange(inbound, (received.id,), {"sender": None, "text": None, "pdu": None})
         elif received.account_id is not None and quoted.stands_in(received.text):

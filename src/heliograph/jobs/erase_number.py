@@ -22,7 +22,7 @@ from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
 from heliograph.contacts.tables import contact_imports, contacts, opt_out_changes
 from heliograph.database.hot import run_in
-from heliograph.database.reads import streamed, streamed_records
+from heliograph.database.reads import stream, stream_records
 from heliograph.jobs.erase_inbound import inbound_changes
 from heliograph.jobs.row_changes import RowChange, deleted, redacted
 from heliograph.messages.tables import (
@@ -165,7 +165,7 @@ def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Row
     )
     yield from (
         RowChange(campaign_recipients, tuple(key), {"text": ERASED})
-        for *key, text in streamed(tx, query)
+        for *key, text in stream(tx, query)
         if quoted.stands_in(text)
     )
 
@@ -229,7 +229,7 @@ def _receipts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowCh
         ).first()
         is not None
     )
-    for row in streamed(tx, query):
+    for row in stream(tx, query):
         if not quoted.digits.endswith(str(row.recipient)):
             continue
         if row.message_id is None and not is_others:
@@ -239,7 +239,7 @@ def _receipts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowCh
     unmatched = sa.select(
         unmatched_receipts.c.id, unmatched_receipts.c.recipient, unmatched_receipts.c.raw
     )
-    for receipt_id, recipient, raw in () if is_others else streamed(tx, unmatched):
+    for receipt_id, recipient, raw in () if is_others else stream(tx, unmatched):
         if (
             recipient is not None
             and len(str(recipient)) >= len(str(AGREEING)) - 1
@@ -255,7 +255,7 @@ def _sites(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChang
     mine = sa.select(sites.c.id).where(sites.c.account_id == account_id)
     for table in (site_logs, site_events):
         texts = [column for column in table.c if isinstance(column.type, sa.String | sa.Text)]
-        for raw_id, *said in streamed(
+        for raw_id, *said in stream(
             tx, sa.select(table.c.id, *texts).where(table.c.site_id.in_(mine))
         ):
             if any(quoted.stands_in(text) for text in said):
@@ -302,7 +302,7 @@ def _events(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChan
     """Yields events. In an event of a message to the number, number and text are null, as in its
     record; one that still waits is posted so.
     """
-    for event_id, body in streamed(
+    for event_id, body in stream(
         tx,
         sa.select(webhook_events.c.id, webhook_events.c.body).where(
             webhook_events.c.account_id == account_id
@@ -335,7 +335,7 @@ def _sends(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChang
     query = sa.select(columns.id, columns.text, columns.reference, columns.exceptions).where(
         columns.account_id == account_id
     )
-    for send in streamed_records(tx, query, _SendTexts):
+    for send in stream_records(tx, query, _SendTexts):
         becomes: dict[str, Any] = {}
         if send.text is not None and (send.id in alone or quoted.stands_in(send.text)):
             becomes["text"] = None
@@ -361,7 +361,7 @@ def _messages(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowCh
     query = sa.select(columns.id, columns.error_message).where(
         columns.account_id == account_id, columns.recipient == int(quoted.digits)
     )
-    for message_id, error_message in streamed(tx, query):
+    for message_id, error_message in stream(tx, query):
         becomes = {
             "recipient": None,
             "error_message": error_message and quoted.erased_from(error_message),

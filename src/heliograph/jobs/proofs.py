@@ -20,7 +20,7 @@ from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
 from heliograph.database.postgresql.snapshot import read_one_snapshot
-from heliograph.database.reads import reporting_rows
+from heliograph.database.reads import report_rows
 
 LOOK_S: Final = 1.0  # a person waits for it
 TOLD_EVERY_S: Final = 1.0
@@ -112,7 +112,7 @@ def prove_stored(db: Database, proof_id: str, asked_ms: int) -> None:
     progress = _ProofProgress(db, proof_id)
     with db.read() as tx:
         read_one_snapshot(tx)
-        with reporting_rows(tx, progress.read):
+        with report_rows(tx, progress.read):
             found = prove(tx, asked_ms, progress.stepped)
     with db.write() as tx:
         end_proof(tx, proof_id, found, progress.rows_read, clock.now_ms())

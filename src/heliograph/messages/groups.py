@@ -25,7 +25,7 @@ from heliograph.database.statements import (
     Row,
     SmallInt,
     columns_of,
-    same,
+    portable,
 )
 from heliograph.messages.changes import MessageRow
 from heliograph.messages.queue.rank import HELD_FROM_US, RESTORED_FROM_US
@@ -88,7 +88,7 @@ class _CanceledGroup(Row, frozen=True):
     now_ms: BigInt
 
 
-_CANCEL: Final = same(
+_CANCEL: Final = portable(
     _CanceledGroup,
     Nothing,
     """

@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.paging import PageWanted
 from heliograph.database.postgresql.arrays import literal
-from heliograph.database.postgresql.planning import planned_anew
+from heliograph.database.postgresql.planning import replan_statements
 from heliograph.opt_outs.suppression import (
     WHOLE_ACCOUNT,
     OptOutOwner,
@@ -49,7 +49,7 @@ def suppressed_among(
     numbers, senders = sorted(map(int, phones)), {WHOLE_ACCOUNT.sender, scope.sender}
     if tx.dialect.name == "postgresql":
         asked = {**owner._asdict(), "phones": literal(numbers), "senders": sorted(senders)}
-        with planned_anew(tx):
+        with replan_statements(tx):
             rows = tx.execute(_SUPPRESSED_AMONG, asked).all()
     else:
         query = sa.select(_t.phone, _t.source).where(owner.owns, _t.phone.in_(numbers))

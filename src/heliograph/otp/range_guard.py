@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound, RateLimited
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.otp.limits import seconds_until
 from heliograph.otp.tables import otp_ranges
@@ -119,7 +119,8 @@ def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> Blocked:
     """
     if not (digits.isascii() and digits.isdigit() and len(digits) == RANGE_DIGITS):
         raise refused(
-            "range", f"must be the first {RANGE_DIGITS} digits of numbers, not {shown(digits)}"
+            "range",
+            f"must be the first {RANGE_DIGITS} digits of numbers, not {quote_value(digits)}",
         )
     tx.execute(
         sa.select(wallets.c.account_id)
@@ -130,7 +131,7 @@ def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> Blocked:
     here = (columns.account_id == account_id) & (columns.digits == digits)
     there = tx.execute(sa.select(columns.sent_at_ms, columns.blocked_at_ms).where(here)).first()
     if there is not None and (there.blocked_at_ms or 0) > now_ms - BLOCKED_MS:
-        raise refused("range", f"{shown(digits)} is blocked for this account already")
+        raise refused("range", f"{quote_value(digits)} is blocked for this account already")
     if there is None:
         tx.execute(
             otp_ranges.insert().values(
@@ -162,4 +163,4 @@ def unblock(tx: Connection, account_id: str, digits: str, now_ms: int) -> None:
         )
     )
     if found.rowcount == 0:
-        raise NotFound(f"The range {shown(digits)} is not blocked for this account.")
+        raise NotFound(f"The range {quote_value(digits)} is not blocked for this account.")

@@ -132,7 +132,7 @@ class Verifier:
             await _count(tx, batch)
             await store_counted_keys(tx, batch.key_counts())
             await INSERT_KEYS.rows(tx, batch.answered)
-        metrics.transaction("verify", len(tries), clock.monotonic_s() - started_s)
+        metrics.count_transaction("verify", len(tries), clock.monotonic_s() - started_s)
         return outcomes
 
 

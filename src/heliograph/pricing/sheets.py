@@ -16,7 +16,7 @@ from heliograph.base import ids
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.paging import first_id_of
-from heliograph.base.short_texts import REASON_MAX, cut, one_line, printable, refused
+from heliograph.base.short_texts import REASON_MAX, one_line, printable, refused, shorten
 from heliograph.carriers import GENERAL, Rate
 from heliograph.database import config
 from heliograph.database.reads import records_of
@@ -95,7 +95,7 @@ def upload(
     sheet = RateSheet(
         id=ids.raw_of_number(ids.new_number(now_ms)),
         status=SHEET.begun_as(UPLOADED),
-        name=cut(printable(name.strip()), SHEET_NAME_MAX - 1) or NAME_AT_FIRST,
+        name=shorten(printable(name.strip()), SHEET_NAME_MAX - 1) or NAME_AT_FIRST,
         is_whole=is_whole,
         user_id=by and by.id,
         email=by and by.email,

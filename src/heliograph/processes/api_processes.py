@@ -199,7 +199,7 @@ async def _shown(lease: Lease) -> None:
     anew.
     """
     try:
-        await lease.looked()
+        await lease.refresh_in_thread()
     except Retired:
         await asyncio.to_thread(lease.begin)
 

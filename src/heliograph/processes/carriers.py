@@ -171,7 +171,7 @@ class Dispatch:
         now_s = clock.monotonic_s()
         waived: set[int] = set()
         # a SQLite file has one process only
-        looked_s = self._lease.looked_s if self._db.postgresql else now_s
+        looked_s = self._lease.refreshed_s if self._db.postgresql else now_s
         for carrier_id, running in self._running.items():
             if running.link.state is LinkState.BOUND:
                 running.bound_s = now_s

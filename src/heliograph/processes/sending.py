@@ -296,7 +296,7 @@ class Sending:
         Unavailable.
         """
         try:
-            await self._lease.looked()
+            await self._lease.refresh_in_thread()
         except Retired:
             return True
         return False

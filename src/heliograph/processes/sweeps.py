@@ -159,7 +159,7 @@ class Sweeps:
         measured = {}
         for carrier in carriers:
             queued, doubts = waiting.get(carrier.id, WaitingMessages()), in_doubt.get(carrier.id, 0)
-            metrics.measured(carrier.name, queued.messages, queued.oldest_s, doubts)
+            metrics.set_queue_length(carrier.name, queued.messages, queued.oldest_s, doubts)
             measured[carrier.id] = MeasuredQueue(
                 waiting_ahead=queued.ahead.messages,
                 oldest_ahead_s=queued.ahead.oldest_s,
@@ -176,7 +176,7 @@ class Sweeps:
         that another process measures now, would be an alarm without end.
         """
         for name in self._measured - names:
-            metrics.forget_measured(name)
+            metrics.forget_queue_length(name)
         self._measured = names
 
     def _repair_states(self) -> None:

@@ -16,7 +16,7 @@ from heliograph.base import ids
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import RateLimited, ServiceError
 from heliograph.base.paging import PageWanted
-from heliograph.base.short_texts import cut
+from heliograph.base.short_texts import shorten
 from heliograph.database.pruning import PruningRule
 from heliograph.database.reads import records_of
 from heliograph.keys import Principal
@@ -105,7 +105,7 @@ class RequestLog:
                 who.account_id,
                 key_id=who.key_id,
                 sandbox=who.sandbox,
-                method=cut(method, METHOD_MAX - 1),
+                method=shorten(method, METHOD_MAX - 1),
                 endpoint=endpoint,
                 http_status=ended.status,
                 code=ended.code,

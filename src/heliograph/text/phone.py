@@ -18,7 +18,7 @@ counts:
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from heliograph.base.forms import as_text, shown
+from heliograph.base.forms import as_text, quote_value
 from heliograph.text.countries import country, country_codes
 from heliograph.text.numbering_plans import (
     CallingCode,
@@ -96,7 +96,7 @@ def read(value: Any, country_code: str | None = None, home: str | None = None) -
     if found is None:
         raise ValueError(
             "must be a phone number in international digits such as 233201234567, not"
-            f" {shown(value)}"
+            f" {quote_value(value)}"
         )
     return found
 

@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import InsufficientCredits, InvalidRequest
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.paging import CLOCK_SLACK_MS, PageWanted
 from heliograph.base.short_texts import one_line, refused
 from heliograph.wallet.account_ledger import history
@@ -86,7 +86,8 @@ def topup(
     amount_minor = to_minor(amount, locked(tx, account_id).currency)
     if amount_minor < 1:
         raise refused(
-            "amount", f"must be more than 0, not {shown(str(amount))}; to take money away, adjust"
+            "amount",
+            f"must be more than 0, not {quote_value(str(amount))}; to take money away, adjust",
         )
     return post(
         tx,
@@ -280,7 +281,7 @@ def repeated(earlier: Entry, amount_minor: int, credits: int) -> Posted:
         )
         raise refused(
             "reference",
-            f"{shown(earlier.reference)} was already applied, with {was}"
+            f"{quote_value(earlier.reference)} was already applied, with {was}"
             f" ({ids.text_of_raw(ID_PREFIX, earlier.id)})",
         )
     return Posted(earlier, applied=False)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import InvalidRequest, NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import one_line, refused
 from heliograph.database.reads import records_of
 from heliograph.wallet.ledger import (
@@ -49,7 +49,7 @@ def set_price(
     code = currency(currency_code)
     price = Price(code, to_minor(amount, code), credits)
     if price.amount_minor < 1:
-        raise refused("amount", f"must be more than 0, not {shown(str(amount))}")
+        raise refused("amount", f"must be more than 0, not {quote_value(str(amount))}")
     if not 1 <= credits <= CREDITS_MAX:
         raise refused("per", f"must be from 1 to {CREDITS_MAX} credits, not {credits}")
     tx.execute(sa.delete(prices).where(prices.c.currency == code))
@@ -68,7 +68,7 @@ def remove_price(tx: Connection, currency_code: str) -> None:
         tx.execute(sa.delete(prices).where(prices.c.currency == currency_code.upper())).rowcount
         == 0
     ):
-        raise NotFound(f"There is no price in {shown(currency_code)}.")
+        raise NotFound(f"There is no price in {quote_value(currency_code)}.")
 
 
 def price_in(tx: Connection, currency_code: str) -> Price:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.database.reads import raw_id, streamed, streamed_records
+from heliograph.database.reads import raw_id, stream, stream_records
 from heliograph.wallet.ledger import BANK_ID, ID_PREFIX, ISSUANCE_ID, SALES_ID
 from heliograph.wallet.tables import ledger_entries, wallets
 
@@ -132,7 +132,7 @@ def _wallets(tx: Connection) -> Iterator[_Side]:
         columns.balance_minor,
         columns.sms_credits,
     ).order_by(columns.account_id)
-    for wallet in streamed(tx, query):
+    for wallet in stream(tx, query):
         yield _Side(
             wallet.account_id,
             "",
@@ -155,7 +155,7 @@ def _own_sides(tx: Connection) -> Iterator[_Side]:
         columns.balance_after_minor,
         columns.credits_after,
     ).order_by(columns.account_id, columns.id)
-    return streamed_records(tx, query, _Side)
+    return stream_records(tx, query, _Side)
 
 
 def _other_sides(tx: Connection) -> Iterator[_Side]:
@@ -174,7 +174,7 @@ def _other_sides(tx: Connection) -> Iterator[_Side]:
     query = query.where(columns.counterpart_credits_after.is_not(None)).order_by(
         columns.counterpart_id, columns.id
     )
-    return streamed_records(tx, query, _Side)
+    return stream_records(tx, query, _Side)
 
 
 def _one_sided(tx: Connection) -> Iterator[Discrepancy]:

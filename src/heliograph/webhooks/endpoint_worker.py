@@ -197,7 +197,7 @@ class EndpointWorker:
         self._recorder.add(tried)
         if self._on_attempt is not None:
             self._on_attempt(due.kind, due.body, tried)
-        metrics.webhook(tried.reason, outcome.seconds)
+        metrics.count_webhook_attempt(tried.reason, outcome.seconds)
 
     async def _put_back(self, due: Due) -> None:
         """Puts back what could not be posted for want of files, for another try soon that counts

@@ -104,7 +104,7 @@ class Recorder:
         del self._tried[: len(batch)]
         self.failing_since |= failing
         took_s = clock.monotonic_s() - started_s
-        metrics.transaction("webhooks", len(batch), took_s)
+        metrics.count_transaction("webhooks", len(batch), took_s)
         stored(batch)
         if len(self._tried) < BATCH_MAX:
             await asyncio.sleep(max(0.0, self._every_s() - took_s))

@@ -11,7 +11,12 @@ import sqlalchemy as sa
 from heliograph.base import clock, ids
 from heliograph.carriers import ReceiptState
 from heliograph.database.database import metadata
-from heliograph.database.pruning import ROWS_AT_ONCE, of_ids, of_times, prune
+from heliograph.database.pruning import (
+    ROWS_AT_ONCE,
+    prune,
+    prune_statement_by_id,
+    prune_statement_by_time,
+)
 from heliograph.jobs import pruning
 from heliograph.messages.tables import RECEIPTS_KEPT_MS, carrier_refs, unmatched_receipts
 from heliograph.requests.stored_keys import KEPT_MS
@@ -92,7 +97,9 @@ async def test_a_batch_is_small_and_takes_the_oldest_first(house: House) -> None
 @awaited
 async def test_no_table_is_read_from_end_to_end(house: House) -> None:
     for kept in pruning.KEPT:
-        statement = of_ids(kept) if kept.age == "id" else of_times(kept)
+        statement = (
+            prune_statement_by_id(kept) if kept.age == "id" else prune_statement_by_time(kept)
+        )
         explained = (
             f"EXPLAIN {statement.postgresql.sql}"
             if house.db.postgresql

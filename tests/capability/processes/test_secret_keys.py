@@ -69,7 +69,7 @@ def settings(db: Database, key: str, old: str | None = None) -> Settings:
 
 def stored(db: Database) -> secret_key_canary.Canary:
     with db.read() as tx:
-        found = secret_key_canary.found(tx)
+        found = secret_key_canary.load(tx)
     assert found is not None
     return found
 
@@ -128,9 +128,9 @@ def test_a_database_of_the_version_before_takes_the_key_that_reads_what_it_holds
     ):
         require_secret_key(db, settings(db, NEW))
     with db.read() as tx:
-        assert secret_key_canary.found(tx) is None
+        assert secret_key_canary.load(tx) is None
     require_secret_key(db, settings(db, NEW, OLD))  # while another one replaces it
-    assert secret_key_canary.is_of(stored(db).sealed, OLD)
+    assert secret_key_canary.is_made_with(stored(db).sealed, OLD)
 
 
 @awaited

@@ -61,7 +61,7 @@ def lease_of(db: Database, epoch: int) -> Lease:
     """Returns the lease of a process that has begun with this epoch."""
     lease = Lease(db, "worker")
     lease.number = epoch
-    lease.look()
+    lease.refresh()
     return lease
 
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from heliograph import accounts, carriers, pricing
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.carriers import Route
 from heliograph.console.navigation import ROUTES
@@ -129,6 +129,8 @@ def _answer(tx: Connection, asking: PageRequest, asked: dict[str, str]) -> list[
     to = asked["to"][:ASKED_MAX]
     phone = parse_phone(to, None, account and account.country_code)
     if phone is None:
-        raise refused("to", f"must be a phone number in international digits, not {shown(to)}")
+        raise refused(
+            "to", f"must be a phone number in international digits, not {quote_value(to)}"
+        )
     found = which_way(tx, phone, account and account.id, now_ms=asking.now_ms)
     return route_in_words(phone, account, found, carriers.served_carriers(tx))

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.carriers import Carrier, all_carriers, setting
 from heliograph.messages.carrier import CarrierFacts, facts_of
 from heliograph.messages.doubt import work_lists
@@ -72,5 +72,5 @@ def chosen(work: list[WorkOfCarrier], asked: str | None, kind: str) -> WorkOfCar
     is_number = asked.isascii() and asked.isdigit() and len(asked) <= DIGITS_MAX
     found = [each for each in work if is_number and each.id == int(asked)]
     if not found:
-        raise NotFound(f"There is no carrier with the number {shown(asked)}.")
+        raise NotFound(f"There is no carrier with the number {quote_value(asked)}.")
     return found[0]

@@ -153,7 +153,7 @@ class Acceptor:
                     for extension in batch.extensions.values():
                         await extension.store(tx)
                     await batch.emit_low_balance(tx)
-        metrics.transaction("accept", len(requests), clock.monotonic_s() - started_s)
+        metrics.count_transaction("accept", len(requests), clock.monotonic_s() - started_s)
         if batch.accepted:
             batch.count()
             self.on_queued(

@@ -236,7 +236,7 @@ class SendBatch:
     def count(self) -> None:
         """Counts what was stored, for /metrics."""
         for send in self._sends:
-            metrics.accepted(send.message_count, sandbox=bool(send.sandbox))
+            metrics.count_accepted(send.message_count, sandbox=bool(send.sandbox))
         for extension in self.extensions.values():
             extension.stored()
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits, ServiceError
-from heliograph.base.short_texts import cut
+from heliograph.base.short_texts import shorten
 from heliograph.messages.accept.answer import RejectedRecipient, RepeatedRecipient
 from heliograph.messages.accept.extension import BatchExtension
 from heliograph.messages.accept.pricing import Priced, price
@@ -165,7 +165,7 @@ def _price(
 
 def _rejected(request: SendRequest, index: int, reason: str) -> RejectedRecipient:
     """Returns a recipient as it was asked for, in an answer, with the reason."""
-    return RejectedRecipient(index, cut(request.recipients[index], RECIPIENT_SHOWN_MAX), reason)
+    return RejectedRecipient(index, shorten(request.recipients[index], RECIPIENT_SHOWN_MAX), reason)
 
 
 def _with_duplicates_of_rejected(

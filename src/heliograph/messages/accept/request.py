@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError
-from heliograph.base.forms import BadParts, Form, as_text, shown
+from heliograph.base.forms import BadParts, Form, as_text, quote_value
 from heliograph.base.unknown_fields import SENDING
 from heliograph.keys import CUSTOMER_ID_MAX
 from heliograph.messages.validity import VALIDITY_DEFAULT_S, VALIDITY_S
@@ -156,13 +156,13 @@ def _recipients(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list):
-        raise ValueError(f"must be a string or an array of strings, not {shown(value)}")
+        raise ValueError(f"must be a string or an array of strings, not {quote_value(value)}")
     if not 1 <= len(value) <= RECIPIENTS_PER_SEND_MAX:
         raise ValueError(f"must have 1 to {RECIPIENTS_PER_SEND_MAX} elements, not {len(value)}")
     bad = [index for index, element in enumerate(value) if type(element) is not str]
     if bad:
         told = [
-            FieldError(f"[{index}]", f"must be a string, not {shown(value[index])}")
+            FieldError(f"[{index}]", f"must be a string, not {quote_value(value[index])}")
             for index in bad[:FIELDS_REPORTED_MAX]
         ]
         raise BadParts(told, more=len(bad) - len(told))

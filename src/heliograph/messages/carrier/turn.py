@@ -287,14 +287,14 @@ class Turn:
     ) -> None:
         name = self.carrier.name
         self.moved += len(answers) + len(arrived) + submitted
-        metrics.transaction("turn", len(answers) + len(arrived) + submitted, seconds)
-        metrics.submitted(name, submitted, len(self._outstanding))
+        metrics.count_transaction("turn", len(answers) + len(arrived) + submitted, seconds)
+        metrics.count_submitted(name, submitted, len(self._outstanding))
         for answer in answers:
-            metrics.answered(name, answer.outcome.value)
+            metrics.count_answer(name, answer.outcome.value)
             if answer.command_status:
-                metrics.refused(name, answer.command_status)
+                metrics.count_error(name, answer.command_status)
         for receipt in arrived:
-            metrics.received(
+            metrics.count_receipt(
                 name, receipt.state.value if receipt.state is not None else "unreadable"
             )
         if log.is_enabled_for(logging.DEBUG):

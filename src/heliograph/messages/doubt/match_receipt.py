@@ -9,7 +9,7 @@ from heliograph.base.paging import CLOCK_SLACK_MS
 from heliograph.carriers import ReceiptState, user_message_reference
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.database.statements import BigInt, Id, Int, Row, SmallInt, Text, same
+from heliograph.database.statements import BigInt, Id, Int, Row, SmallInt, Text, portable
 from heliograph.messages.carrier.refs import CarrierFacts
 from heliograph.messages.carrier.refs_sql import (
     FORGET_RECEIPT,
@@ -85,7 +85,7 @@ class _CarrierOfSegments(Row, frozen=True):
     parts: SmallInt
 
 
-_UNMATCHED_REF: Final = same(
+_UNMATCHED_REF: Final = portable(
     _AtPlace,
     _ReceiptRow,
     f"""
@@ -93,14 +93,14 @@ _UNMATCHED_REF: Final = same(
     WHERE carrier_id = :carrier_id AND ref = :place AND message_id IS NULL""",
     lock="FOR UPDATE",
 )
-_UNMATCHED_ROW: Final = same(
+_UNMATCHED_ROW: Final = portable(
     _InRow,
     _ReceiptRow,
     f"""
     SELECT id AS place, {RECEIPT_SAID}, received_at_ms AS at_ms FROM unmatched_receipts
         WHERE carrier_id = :carrier_id AND id = :place""",
 )
-_SENT_BY: Final = same(
+_SENT_BY: Final = portable(
     _AskedMessage,
     _Times,
     """
@@ -108,7 +108,7 @@ _SENT_BY: Final = same(
         WHERE message_id = m.id), 0) AS decided_at_ms
     FROM messages m WHERE m.id = :message_id""",
 )
-_HOLDERS: Final = same(
+_HOLDERS: Final = portable(
     _Within,
     _CarrierOfSegments,
     """

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, Span, first_id_of
 from heliograph.carriers import meaning_of
 from heliograph.database.reads import records_of
@@ -113,7 +113,7 @@ def raw_of(message_id: str) -> str:
     """Returns the raw form of a message's id. Raises NotFound when it is malformed."""
     raw = ids.raw_of_text(MESSAGE_PREFIX, message_id)
     if raw is None:
-        raise NotFound(f"There is no message {shown(message_id)}.")
+        raise NotFound(f"There is no message {quote_value(message_id)}.")
     return raw
 
 
@@ -130,7 +130,7 @@ def found(tx: Connection, message_ids: Iterable[str]) -> dict[str, tuple[str, st
     }
     for raw, message_id in raws.items():
         if raw not in there:
-            raise NotFound(f"There is no message {shown(message_id)}.")
+            raise NotFound(f"There is no message {quote_value(message_id)}.")
     return there
 
 
@@ -290,7 +290,7 @@ def one(tx: Connection, message_id: str) -> Traced:
     """Returns the message with this id in text form. Raises NotFound."""
     rows = _traced(tx, _TRACED.where(messages.c.id == raw_of(message_id)))
     if not rows:
-        raise NotFound(f"There is no message {shown(message_id)}.")
+        raise NotFound(f"There is no message {quote_value(message_id)}.")
     return rows[0]
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.database.reads import records_of
 from heliograph.messages.carrier.settle import LAST_DIGITS
 from heliograph.messages.doubt.doubts_sql import OnTheWire, StoredReceipt
@@ -220,4 +220,4 @@ def carrier_of(tx: Connection, raw_id: str) -> int | None:
 
 
 def receipt_not_found(receipt_id: str) -> NotFound:
-    return NotFound(f"There is no unmatched receipt {shown(receipt_id)}.")
+    return NotFound(f"There is no unmatched receipt {quote_value(receipt_id)}.")

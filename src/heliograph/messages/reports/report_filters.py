@@ -6,7 +6,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.errors import FieldError, NotFound
-from heliograph.base.forms import Query, shown
+from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import read_span
 from heliograph.messages import read
 from heliograph.messages.accept.request import REFERENCE_MAX
@@ -43,7 +43,7 @@ def _recipient(query: Query, home: str) -> int | None:
             FieldError(
                 "recipient",
                 "must be a phone number in international digits such as 233201234567, not"
-                f" {shown(value)}",
+                f" {quote_value(value)}",
             )
         )
         return None

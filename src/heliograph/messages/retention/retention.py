@@ -24,7 +24,7 @@ from heliograph.database.statements import (
     Nothing,
     Row,
     Text,
-    same,
+    portable,
 )
 from heliograph.messages.states import QUEUED
 from heliograph.messages.tables import messages, operator_decisions, sends
@@ -80,8 +80,8 @@ class _MessagesBetween(Row, frozen=True):
     until: Id
 
 
-_FROM: Final = same(_What, _Kept, "SELECT from_id FROM kept_from WHERE what = :what")
-_KEEP_FROM: Final = same(
+_FROM: Final = portable(_What, _Kept, "SELECT from_id FROM kept_from WHERE what = :what")
+_KEEP_FROM: Final = portable(
     _KeptFrom,
     Nothing,
     """
@@ -89,7 +89,7 @@ _KEEP_FROM: Final = same(
         SET from_id = excluded.from_id
     WHERE kept_from.from_id < excluded.from_id""",
 )
-_UNDER_WAY: Final = same(
+_UNDER_WAY: Final = portable(
     _Before,
     _UnderWay,
     """
@@ -98,20 +98,20 @@ _UNDER_WAY: Final = same(
            (SELECT message_id FROM inflight WHERE message_id < :until ORDER BY message_id
                LIMIT 1) AS in_flight_id""",
 )
-_END_OF_BATCH: Final = same(
+_END_OF_BATCH: Final = portable(
     _Batch,
     _MessageId,
     "SELECT id FROM messages WHERE id >= :start AND id < :until ORDER BY id LIMIT 1 OFFSET :most",
 )
 # A message that is queued, and stands in no queue, is for the audit to find.
-_ERASE_NUMBERS: Final = same(
+_ERASE_NUMBERS: Final = portable(
     _MessagesBetween,
     AffectedRow,
     f"""
     UPDATE messages SET recipient = NULL WHERE id >= :start AND id < :until
         AND recipient IS NOT NULL AND status <> '{QUEUED}' RETURNING 1 AS one""",
 )
-_ERASE_TEXTS: Final = same(
+_ERASE_TEXTS: Final = portable(
     _MessagesBetween,
     Nothing,
     """
@@ -126,7 +126,7 @@ _ERASE_TEXT: Final = BatchStatement(
             AND sends.text IS NOT NULL""",
     sqlite="UPDATE sends SET text = NULL WHERE id = :id AND text IS NOT NULL",
 )
-_ERASE_REASONS: Final = same(
+_ERASE_REASONS: Final = portable(
     _MessagesBetween,
     Nothing,
     """

@@ -19,7 +19,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.database.statements import BigInt, Id, Int, Row, SmallInt, Text, same
+from heliograph.database.statements import BigInt, Id, Int, Row, SmallInt, Text, portable
 from heliograph.messages import groups
 from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes import Changes
@@ -45,7 +45,7 @@ class _RestoredRun(Row, frozen=True):
     group_id: Int | None
 
 
-_TO_KEEP: Final = same(
+_TO_KEEP: Final = portable(
     _MessagesBefore,
     QueuedRun,
     f"""
@@ -66,7 +66,7 @@ class _TakenSegment(Row, frozen=True):
     state: Text
 
 
-_ON_THE_WIRE: Final = same(
+_ON_THE_WIRE: Final = portable(
     _MessagesBefore,
     _TakenSegment,
     f"""
@@ -94,7 +94,7 @@ class _SelectedRuns(Row, frozen=True):
     most: Int
 
 
-_RESTORED_RUNS: Final = same(
+_RESTORED_RUNS: Final = portable(
     _SelectedRuns,
     _RestoredRun,
     f"""

@@ -12,7 +12,7 @@ from heliograph.base import ids
 from heliograph.carriers import SIMULATOR_ID, Routes
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.database.statements import BigInt, Bool, Id, Int, Row, SmallInt, Text, same
+from heliograph.database.statements import BigInt, Bool, Id, Int, Row, SmallInt, Text, portable
 from heliograph.messages.accept import read_sql
 from heliograph.messages.carrier.inflight_sql import (
     DOUBT_ORPHANS,
@@ -65,17 +65,17 @@ class _OneCarrier(Row, frozen=True):
     carrier_id: SmallInt
 
 
-_EXPIRED_RUNS: Final = same(
+_EXPIRED_RUNS: Final = portable(
     _ExpiredBy,
     QueuedRun,
     f"""
     SELECT {queue_columns("q")} FROM queue q WHERE q.expires_at_ms <= :now_ms LIMIT :most""",
     lock="FOR UPDATE SKIP LOCKED",
 )
-_PREFIXES: Final = same(
+_PREFIXES: Final = portable(
     _OneCarrier, _Prefix, "SELECT DISTINCT prefix FROM queue WHERE carrier_id = :carrier_id"
 )
-_RUNS_OF: Final = same(
+_RUNS_OF: Final = portable(
     _OfRoute,
     _RunOfAccount,
     f"""
@@ -111,7 +111,7 @@ class _SegmentInDoubt(Row, frozen=True):
     opted_out: Bool
 
 
-_DOUBTS: Final = same(
+_DOUBTS: Final = portable(
     _LastingDoubts,
     _SegmentInDoubt,
     f"""
@@ -142,7 +142,7 @@ class _Among(Row, frozen=True):
     among: Int
 
 
-_UNRECEIPTED: Final = same(
+_UNRECEIPTED: Final = portable(
     _Among,
     Unreceipted,
     """

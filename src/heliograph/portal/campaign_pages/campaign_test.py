@@ -7,7 +7,7 @@ from starlette.responses import Response
 from heliograph import campaigns
 from heliograph.base import ids
 from heliograph.base.errors import Conflict, ServiceError
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.messages.accept import read_send
 from heliograph.portal import send
@@ -43,7 +43,9 @@ def _sent(asking: PageRequest, visit: Visit) -> str:
     with asking.db.read() as tx:
         campaign = of_account(tx, asking.path["campaign"], visit)
         if phone is None:
-            raise refused("to", f"must be a phone number such as 233201234567, not {shown(typed)}")
+            raise refused(
+                "to", f"must be a phone number such as 233201234567, not {quote_value(typed)}"
+            )
         text = campaigns.sample(tx, campaign, int(phone.digits))
     body: dict[str, Any] = {
         "sender": campaign.sender,

@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from heliograph import inbound
 from heliograph.base import ids
 from heliograph.base.errors import NotFound, ServiceError
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.paging import PageWanted
 from heliograph.carriers import SIMULATOR, SIMULATOR_ID, HandsetText, all_routes, text_of_phone
 from heliograph.inbound import conversations, receive
@@ -249,5 +249,5 @@ def _as_a_phone_shows(messages: Iterable[read.Message]) -> Iterable[dict[str, An
 def _phone(asking: PageRequest) -> str:
     phone = parse_phone(asking.path["phone"])
     if phone is None:
-        raise NotFound(f"There is no handset {shown(asking.path['phone'])}.")
+        raise NotFound(f"There is no handset {quote_value(asking.path['phone'])}.")
     return str(phone.digits)

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
-from heliograph.base.forms import Query, shown
+from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import PageWanted, read_page
 from heliograph.messages import read
 from heliograph.messages.doubt import trace
@@ -219,7 +219,7 @@ def _wanted(tx: Connection, asking: PageRequest, visit: Visit) -> _Wanted:
                 "find",
                 "must be the id of a message (msg_…), a send (snd_…), a one-time password (otp_…),"
                 " a campaign (cmp_…), a request (req_…) or a webhook event of yours (evt_…), not"
-                f" {shown(find)}",
+                f" {quote_value(find)}",
             )
         )
     sandbox = (query.choice("mode", MODES) or visit.mode) == "sandbox"

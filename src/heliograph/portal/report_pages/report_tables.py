@@ -189,7 +189,7 @@ def last_hours(tx: Connection, visit: Visit, mode: str, now_ms: int) -> list[Rep
 
 
 def _cell(value: object) -> str:
-    return csv_cells.neutral(value) if isinstance(value, str) else str(value)
+    return csv_cells.neutralize(value) if isinstance(value, str) else str(value)
 
 
 def _day_cells(part: ReportPart, wanted: ReportWanted) -> Mapping[str, object]:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from heliograph import accounts
 from heliograph.accounts import AuthorKind, StoredEntry
 from heliograph.base.clock import rfc3339
-from heliograph.base.csv.cells import line_of, neutral
+from heliograph.base.csv.cells import line_of, neutralize
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
 from heliograph.portal.export import pieces
@@ -154,7 +154,7 @@ def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Sto
 
 
 def _line(cells: Iterable[str]) -> str:
-    return line_of(map(neutral, cells), SEPARATOR)
+    return line_of(map(neutralize, cells), SEPARATOR)
 
 
 def _cells(stored: StoredEntry) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from heliograph.base import clock
 from heliograph.base.errors import ServiceError
-from heliograph.base.private_files import ENTRIES_MAX, open_to_others
+from heliograph.base.private_files import ENTRIES_MAX, find_public_files
 from heliograph.base.settings import Settings
 from heliograph.carriers import (
     all_routes,
@@ -93,7 +93,7 @@ def _files(settings: Settings) -> CheckResult:
     database = (
         None if settings.database_url.startswith("postgres") else sqlite_path(settings.database_url)
     )
-    open_files, is_all = open_to_others(settings.data_dir, database)
+    open_files, is_all = find_public_files(settings.data_dir, database)
     only = (
         ""
         if is_all

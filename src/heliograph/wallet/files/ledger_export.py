@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts
 from heliograph.base import clock, ids
 from heliograph.base.clock import rfc3339
-from heliograph.base.csv.cells import DELIMITER, line_of, neutral
+from heliograph.base.csv.cells import DELIMITER, line_of, neutralize
 from heliograph.base.errors import NotFound
 from heliograph.base.paging import Span, first_id_of
 from heliograph.database.reads import records_of
@@ -128,8 +128,8 @@ class CsvLedger:
             "" if there_after is None else str(there_after),
             # of a wallet that may be in another currency, unless money went there
             money(entry.counterpart_balance_after_minor) if entry.amount_minor else "",
-            neutral(entry.reference or ""),
-            neutral(entry.description),
+            neutralize(entry.reference or ""),
+            neutralize(entry.description),
         )
         return line_of(cells, DELIMITER)
 

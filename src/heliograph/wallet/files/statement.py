@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.csv.cells import DELIMITER, line_of, neutral
+from heliograph.base.csv.cells import DELIMITER, line_of, neutralize
 from heliograph.base.paging import PageWanted, Span, first_id_of
 from heliograph.base.short_texts import refused
 from heliograph.wallet.account_ledger import SEEN_FROM_THERE, history
@@ -115,7 +115,7 @@ def statement_file(of: MonthStatement) -> str:
     lines = [line_of(COLUMNS, DELIMITER)]
     for line, entries, credits, amount_minor in rows:
         amount = str(to_number(amount_minor, of.currency))
-        cells = (neutral(of.month), line, entries, str(credits), amount, of.currency)
+        cells = (neutralize(of.month), line, entries, str(credits), amount, of.currency)
         lines.append(line_of(cells, DELIMITER))
     return "".join(lines)
 

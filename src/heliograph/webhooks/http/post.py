@@ -120,7 +120,7 @@ class Poster:
         except (TimeoutError, InvalidRequest, aiohttp.ClientError, BadAnswer, OSError) as error:
             reason, detail = _reason_and_words(error)
             if (reason == "connect" and self._ran_out_s >= began) or (
-                reason == "dns" and not open_files.are_left()
+                reason == "dns" and not open_files.has_room()
             ):
                 reason, detail = NO_FILES, "this process can open no connection"
             return Failed(reason, _line(detail, DETAIL_MAX), time.perf_counter() - began)

@@ -60,7 +60,7 @@ class Process:
             self.known, self.looked_s, self.next_look_s = dict(registered), now_s, now_s + LOOK_S
         self.pace.agree(self.now(now_s))
         count = self.pace.allowance(now_s)
-        self.pace.sent(count, now_s)
+        self.pace.note_sent(count, now_s)
         return count
 
 

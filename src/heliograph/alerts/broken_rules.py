@@ -125,7 +125,7 @@ def _low_wallets(check: _RuleCheck, _: int) -> Iterator[Breach]:
     watched = all_watched(check.tx)
     wallets = wallet.wallets_of(check.tx, [each.account.id for each in watched])
     for each in watched:
-        has = wallets[each.account.id].shown.sms_credits
+        has = wallets[each.account.id].visible_figures.sms_credits
         if has < each.credits_min and each.account.closed_at_ms is None:
             yield Breach(
                 AlertKind.WALLET_LOW,

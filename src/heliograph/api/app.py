@@ -163,7 +163,7 @@ class App:
         """Stores what was noted for the request log. What cannot be stored is left out, as with the
         last uses of keys.
         """
-        noted = self.api.requests.taken()
+        noted = self.api.requests.take_all()
         if not noted:
             return
         try:

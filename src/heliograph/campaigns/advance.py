@@ -107,7 +107,7 @@ class Advancer:
     def _at_work(self) -> tuple[list[AtWork], bool]:
         """Returns the campaigns at work, and whether somebody has opted out."""
         with self._db.read() as tx:
-            return due_steps.at_work(tx), due_notes.any_due(tx, clock.now_ms())
+            return due_steps.at_work(tx), due_notes.has_due(tx, clock.now_ms())
 
     # what is decided already
 

@@ -96,7 +96,9 @@ def _chunk_reader(
     people = (
         WrittenRecipients(campaign) if campaign.audience.kind == "numbers" else Contacts(campaign)
     )
-    return lambda tx, after: people.look(tx, after, size, pricing.digits, segments, write=write)
+    return lambda tx, after: people.read_chunk(
+        tx, after, size, pricing.digits, segments, write=write
+    )
 
 
 def _without_texts(

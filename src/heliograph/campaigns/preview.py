@@ -49,7 +49,7 @@ def unfilled(tx: Connection, campaign: Campaign) -> Unfilled:
     names = tuple(
         name for name in campaign.template.names if name != PHONE and audience.nobody_has(tx, name)
     )
-    return Unfilled(names, audience.reached(tx) if names else 0)
+    return Unfilled(names, audience.count_reached(tx) if names else 0)
 
 
 def unfilled_of(quote: Quote) -> Unfilled:

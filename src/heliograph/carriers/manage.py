@@ -90,7 +90,7 @@ class Carrier(NamedTuple):
 _COLUMNS: Final = [carriers.c[name] for name in Carrier._fields]
 
 
-def _of_row(row: sa.Row[Any]) -> Carrier:
+def _carrier_of_row(row: sa.Row[Any]) -> Carrier:
     carrier = Carrier(**row._asdict())
     stored: Any = carrier.settings  # a text, until here
     return carrier._replace(settings=json.loads(stored))
@@ -107,7 +107,9 @@ def setting(carrier: Carrier, name: str) -> Any:
 
 def all_carriers(tx: Connection) -> list[Carrier]:
     """Returns all carriers, sorted by name."""
-    return [_of_row(row) for row in tx.execute(sa.select(*_COLUMNS).order_by(carriers.c.name))]
+    return [
+        _carrier_of_row(row) for row in tx.execute(sa.select(*_COLUMNS).order_by(carriers.c.name))
+    ]
 
 
 def carrier_named(tx: Connection, name: str) -> Carrier:
@@ -117,7 +119,7 @@ def carrier_named(tx: Connection, name: str) -> Carrier:
         row = tx.execute(sa.select(*_COLUMNS).where(carriers.c.name == name)).one_or_none()
     if row is None:
         raise NotFound(f"There is no carrier {quote_value(name)}.")
-    return _of_row(row)
+    return _carrier_of_row(row)
 
 
 def down_carriers(tx: Connection, now_ms: int) -> frozenset[int]:
@@ -293,7 +295,7 @@ def connection_settings(tx: Connection, carrier: Carrier, secret_key: Keys) -> S
     )
 
 
-def described_submissions(
+def describe_submissions(
     carrier: Carrier, message: Outgoing, *, shows_text: bool
 ) -> list[DescribedSubmission]:
     """Returns the fields of the submit_sm that a message would be for an SMPP carrier. Raises

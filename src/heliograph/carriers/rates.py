@@ -74,7 +74,7 @@ class Rates:
         # as many digits decide
         self.longest = max(tariff.longest for tariff in (self._general, *self._by_account.values()))
 
-    def for_(self, account_id: str, digits: str, country_code: str | None) -> int | None:
+    def credits_for(self, account_id: str, digits: str, country_code: str | None) -> int | None:
         """Returns the credits per segment to a number in E.164 digits; None means `no_rate`.
         `country_code` is the number's country, or None when it has none.
         """
@@ -82,7 +82,7 @@ class Rates:
         return found.credits if found is not None else None
 
     def rate_of(self, account_id: str, digits: str, country_code: str | None) -> Rate | None:
-        """Returns the rate that decides what a segment costs there, as `for_` does."""
+        """Returns the rate that decides what a segment costs there, as `credits_for` does."""
         own = self._by_account.get(account_id)
         found = own.find(digits, country_code) if own is not None else None
         return found if found is not None else self._general.find(digits, country_code)
@@ -121,7 +121,7 @@ def set_rate(
     """Sets what a segment to a destination costs from now on. `credits` None refuses such
     messages. Raises InvalidRequest.
     """
-    rate = checked_rate(Rate(account_id, destination, credits))
+    rate = normalize_rate(Rate(account_id, destination, credits))
     # first: its row's lock makes two changes of the configuration wait for each other
     config.bump(tx)
     _delete(tx, rate)
@@ -129,7 +129,7 @@ def set_rate(
     return rate
 
 
-def checked_rate(rate: Rate) -> Rate:
+def normalize_rate(rate: Rate) -> Rate:
     """Returns a rate with its destination as it is stored. Raises InvalidRequest."""
     if rate.credits is not None and not 0 <= rate.credits <= CREDITS_PER_SEGMENT_MAX:
         raise refused(
@@ -146,7 +146,7 @@ def remove_rate(tx: Connection, destination: str, *, account_id: str = GENERAL) 
 
 
 def change_rates(tx: Connection, removed: Sequence[Rate], stored: Sequence[Rate]) -> None:
-    """Removes rates and stores others, which `checked_rate` has read. A rate that is replaced is
+    """Removes rates and stores others, which `normalize_rate` has read. A rate that is replaced is
     among the removed ones.
     """
     config.bump(tx)

@@ -50,7 +50,7 @@ class NamedWeights(NamedTuple):
     weights: tuple[int, ...]
 
 
-def shared(carrier_ids: Iterable[int], weights: Iterable[int]) -> Sharing:
+def sharing_by_weights(carrier_ids: Iterable[int], weights: Iterable[int]) -> Sharing:
     """Returns how these carriers share by their weights."""
     return Sharing(tuple(carrier_ids), tuple(accumulate(weights)))
 

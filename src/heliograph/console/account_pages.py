@@ -75,7 +75,7 @@ def one(
         shown=days_of(tx, account.id, asking.now_ms),
         account=account,
         wallet=held,
-        money=wallet.to_text(held.shown.balance_minor, held.currency),
+        money=wallet.to_text(held.visible_figures.balance_minor, held.currency),
         last=accounts.last_status(tx, account.id),
         partner=partner and ListedAccount(partner, accounts.text_id(partner), held),
         members=users.members_of(tx, account.id),

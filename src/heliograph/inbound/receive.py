@@ -51,7 +51,7 @@ class InboundReceiver:
         self._wake = asyncio.Event()
         self.link: TextLink | None = None
 
-    def came(self, texts: Sequence[HandsetText]) -> None:
+    def on_texts(self, texts: Sequence[HandsetText]) -> None:
         now_s = clock.monotonic_s()
         self._waiting.extend(_WaitingText(text, now_s) for text in texts)
         self._wake.set()

@@ -63,7 +63,7 @@ def close(tx: Connection, account_id: str, reason: str | None, by: str, *, now_m
     account = accounts.require_open(accounts.locked(tx, account_id))
     _require_settled(tx, account)
     config.bump(tx)
-    wallet.locked(tx, account.id)
+    wallet.lock_wallet(tx, account.id)
     _require_settled(tx, account)
     wallet.close(tx, account.id)
     closed = accounts.close(tx, account.id, now_ms=now_ms)

@@ -34,10 +34,10 @@ def is_suppressed(
     """Returns whether a phone (E.164 digits) wants no texts of the scope: those of a sender are
     unwanted too where none of the account's are wanted.
     """
-    return phone in suppressed_among(tx, owner, [phone], scope)
+    return phone in find_suppressed(tx, owner, [phone], scope)
 
 
-def suppressed_among(
+def find_suppressed(
     tx: Connection,
     owner: OptOutOwner,
     phones: Iterable[str],

@@ -52,7 +52,7 @@ def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Log
     wanted = read_page(query)
     request_id = _request_id(query)
     query.finish()
-    found = requests.logged(
+    found = requests.requests_page(
         tx,
         visit.account.id,
         RequestFilter(None if show is None else SHOW[show], request_id),

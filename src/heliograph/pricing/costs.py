@@ -48,7 +48,7 @@ class Costs:
         self.prefixes = frozenset(prefix for _, prefix in self._by_place)
         self._lengths = sorted({len(prefix) for prefix in self.prefixes}, reverse=True)
 
-    def of(self, carrier_id: int, digits: str) -> CarrierCost | None:
+    def cost_of(self, carrier_id: int, digits: str) -> CarrierCost | None:
         """Returns what a segment to these digits costs with a carrier; None if it is not known."""
         for length in self._lengths:
             if (found := self._by_place.get((carrier_id, digits[:length]))) is not None:

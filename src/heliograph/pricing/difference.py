@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from heliograph.carriers import Rate, Rates
-from heliograph.pricing.market import Market, Weighed
+from heliograph.pricing.market import Market, SegmentMargin
 
 
 class ChangeKind(StrEnum):
@@ -73,12 +73,14 @@ def difference(today: Iterable[Rate], sheet: Iterable[Rate], *, is_whole: bool) 
     return Difference(changes)
 
 
-def _decides(rates: Rates, account_id: str, weighed: Weighed) -> Rate | None:
+def _decides(rates: Rates, account_id: str, weighed: SegmentMargin) -> Rate | None:
     beginning = weighed.beginning
     return rates.rate_of(account_id, beginning.digits, beginning.country_code)
 
 
-def weighed_after(market: Market, today: Sequence[Rate], planned: Difference) -> list[Weighed]:
+def margins_after(
+    market: Market, today: Sequence[Rate], planned: Difference
+) -> list[SegmentMargin]:
     """Returns what segments would bring and cost wherever the sheet has a rate or takes one away.
     Where another rate decides, and did before, the sheet has nothing to do with it.
     """
@@ -96,6 +98,6 @@ def weighed_after(market: Market, today: Sequence[Rate], planned: Difference) ->
     return [
         weighed
         for account_id, about in told.items()
-        for weighed in market.weighed(after, account_id, about)
+        for weighed in market.margins(after, account_id, about)
         if weighed.rate in of_sheet or weighed.rate != _decides(before, account_id, weighed)
     ]

@@ -19,7 +19,7 @@ from heliograph.base.csv.reader import CsvReader, text_of
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
-from heliograph.carriers import CREDITS_PER_SEGMENT_MAX, GENERAL, Rate, checked_rate
+from heliograph.carriers import CREDITS_PER_SEGMENT_MAX, GENERAL, Rate, normalize_rate
 
 FILE_OCTETS_MAX: Final = 1_048_576  # a row has some 20
 ROWS_MAX: Final = 5_000  # set in one transaction of less than a second
@@ -195,7 +195,7 @@ def _rate(
                 raise _BadCell(f"is of one account too many: a file has at most {ACCOUNTS_MAX}")
             accounts[whose] = account_of(whose)
         named = lower if lower == "default" else destination.removeprefix("+").replace(" ", "")
-        return checked_rate(Rate(accounts[whose], named, credits))
+        return normalize_rate(Rate(accounts[whose], named, credits))
     except NotFound as wrong:
         raise _BadCell(f"account names none: {wrong}") from wrong
     except InvalidRequest as wrong:
@@ -246,7 +246,7 @@ def _judge_archive(octets: bytes) -> None:
                 raise refused("file", f"holds more than {MEMBERS_MAX} files")
             for member in members:
                 with archive.open(member) as file:
-                    unpacked += _counted(file, UNPACKED_OCTETS_MAX - unpacked)
+                    unpacked += _unpacked_octets(file, UNPACKED_OCTETS_MAX - unpacked)
     except (
         zipfile.BadZipFile,
         NotImplementedError,
@@ -258,7 +258,7 @@ def _judge_archive(octets: bytes) -> None:
         raise refused("file", "is no XLSX file that can be read; save it as CSV") from error
 
 
-def _counted(file: IO[bytes], most: int) -> int:
+def _unpacked_octets(file: IO[bytes], most: int) -> int:
     """Returns how many octets a file of the archive unpacks to. Raises InvalidRequest."""
     octets, prolog = 0, _Prolog()
     while piece := file.read(_PIECE_OCTETS):

@@ -17,7 +17,7 @@ def change_rate(
     """Sets a rate, or removes that of its account and destination. Raises NotFound if there is none
     to remove, and InvalidRequest.
     """
-    checked = carriers.checked_rate(rate)
+    checked = carriers.normalize_rate(rate)
     apply_due(tx, now_ms=now_ms)  # it also keeps others from changing rates meanwhile
     today = carriers.load_rates(tx)
     place = (checked.account_id, checked.destination)

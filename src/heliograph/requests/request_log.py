@@ -66,8 +66,8 @@ class LoggedRequest(NamedTuple):
 
 
 class RequestLog:
-    """Holds requests that are not stored yet. It is used in the event loop. `taken` hands them over
-    to whoever stores them.
+    """Holds requests that are not stored yet. It is used in the event loop. `take_all` hands them
+    over to whoever stores them.
     """
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class RequestLog:
             )
         )
 
-    def taken(self) -> list[LoggedRequest]:
+    def take_all(self) -> list[LoggedRequest]:
         taken, self._requests = self._requests, []
         self._noted.clear()
         self._sampled = 0
@@ -140,7 +140,7 @@ class RequestFilter(NamedTuple):
     request_id: str | None = None
 
 
-def logged(
+def requests_page(
     tx: Connection,
     account_id: str,
     wanted: RequestFilter,

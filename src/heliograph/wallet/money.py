@@ -35,7 +35,7 @@ def currency(code: str) -> str:
     in use.
     """
     upper = code.upper()
-    if upper not in _in_use():
+    if upper not in _currencies_in_use():
         raise refused(
             "currency",
             f"must be a currency of ISO 4217 that is in use, such as GHS, not {quote_value(code)}",
@@ -49,11 +49,11 @@ def currency_of(country_code: str) -> str | None:
 
     tenders = get_global("territory_currencies").get(country_code, ())
     there = [code for code, _, until, is_tender in tenders if until is None and is_tender]
-    return next((code for code in there if code in _in_use()), None)
+    return next((code for code in there if code in _currencies_in_use()), None)
 
 
 @cache
-def _in_use() -> frozenset[str]:
+def _currencies_in_use() -> frozenset[str]:
     # here, because it reads a file of 40 kB that most processes never need
     from babel.core import get_global
 

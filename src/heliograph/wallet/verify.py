@@ -65,7 +65,7 @@ def verify(tx: Connection) -> list[Discrepancy]:
         for account_id, of_account in groupby(sides, key=_AN_ACCOUNT)
         for what in _faults(of_account)
     )
-    return [*islice(found, DISCREPANCIES_MAX), *_one_sided(tx)][:DISCREPANCIES_MAX]
+    return [*islice(found, DISCREPANCIES_MAX), *_find_one_sided(tx)][:DISCREPANCIES_MAX]
 
 
 def size(tx: Connection) -> dict[str, int]:
@@ -177,7 +177,7 @@ def _other_sides(tx: Connection) -> Iterator[_Side]:
     return stream_records(tx, query, _Side)
 
 
-def _one_sided(tx: Connection) -> Iterator[Discrepancy]:
+def _find_one_sided(tx: Connection) -> Iterator[Discrepancy]:
     """Finds entries with a customer whose figures after it are not told, or with none of the
     service's accounts that tell some.
     """

@@ -141,7 +141,7 @@ class Deliveries:
 
     async def _look(self) -> None:
         self._wake.clear()
-        self._allowance.look()
+        self._allowance.measure_load()
         self._looked_s = clock.monotonic_s()
         if not self._lease.may_write():
             return

@@ -40,12 +40,12 @@ async def moved_on(house: House) -> None:
     """
     await sent(house, people=3)
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     first, second, _ = link.open.values()
     clock.move(LATE_MS)
     link.receive(link.answer(first)[0], None)
     link.answer(second, outcome=Outcome.REFUSED, command_status=0x0B)
-    await link.turn.once()
+    await link.turn.run_once()
 
 
 def stored(house: House) -> dict[str, int]:
@@ -144,13 +144,13 @@ async def test_what_changes_after_a_mark_has_ended_is_marked_anew(house: House) 
     """A receipt comes an hour later: the mark of its message is long gone."""
     await sent(house, people=1)
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     [submission] = link.open.values()
-    carrier_ref, _ = link.answer(submission), await link.turn.once()
+    carrier_ref, _ = link.answer(submission), await link.turn.run_once()
     RollupCounter(house.db).once(clock.now_ms() + 2 * SETTLED_AFTER_MS)
     clock.move(LATE_MS + MARKED_FOR_MS)
     link.receive(carrier_ref[0], None)
-    await link.turn.once()
+    await link.turn.run_once()
     assert stored(house)["delivered"] == 1
     house.assert_sound()
 
@@ -160,10 +160,10 @@ async def test_a_quarter_of_many_messages_rests_before_it_is_counted_at_all(hous
     """A short load is over before anything is counted. A quarter of few messages never waits."""
     await sent(house, people=FEW + 1)
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     for submission in list(link.open.values()):
         link.answer(submission)
-    await link.turn.once()
+    await link.turn.run_once()
     rest_ms = round(RESTS * MESSAGE_TAKES_MS * (FEW + 1))
     counter, now_ms = RollupCounter(house.db), clock.now_ms()
     for later_ms, is_counted in ((0, False), (rest_ms - 1, False), (rest_ms, True)):

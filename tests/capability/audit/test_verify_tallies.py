@@ -32,11 +32,11 @@ async def test_a_tally_that_is_not_what_its_messages_add_up_to_is_found(
     """Of three texts, one is delivered, one is refused and paid back, and one is queued."""
     made = await sent(house, people=3)
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     first, second, _ = link.open.values()
     link.receive(link.answer(first)[0], None)
     link.answer(second, outcome=Outcome.REFUSED, command_status=0x0B)
-    await link.turn.once()
+    await link.turn.run_once()
     house.assert_sound()
     is_, says = TAMPERED[figure]
     with house.db.write() as tx:

@@ -248,10 +248,10 @@ def test_a_receipt_is_matched_to_a_message_after_what_that_does_is_shown(
     async def doubtful(house: House) -> None:
         link = await in_doubt(house)
         await house.send(PHONE)
-        await link.turn.once()
+        await link.turn.run_once()
         link.receive("aa1", PHONE, ReceiptState.UNDELIV)
         link.receive("aa2", phones(1)[0])
-        await link.turn.once()
+        await link.turn.run_once()
 
     made(doubtful, house)
     sign_in_operator(visitor, db, OperatorRole.SUPPORT)

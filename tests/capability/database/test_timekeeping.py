@@ -185,10 +185,10 @@ async def test_while_the_clocks_dispute_nothing_is_claimed_and_nothing_expires(
     assert clock.is_disputed()
     sweeps = Sweeps(house.db, lease_of(house.db, WORKER), house.queue, {}, lambda _: None)
     await sweeps._fail_expired()
-    await link.turn.once()
+    await link.turn.run_once()
     assert (link.submitted, house.statuses()) == ([], ["queued"] * 3)
     machine.running_s = 0
     clock_watch.compare(house.db)
     assert not clock.is_disputed()
-    await link.turn.once()
+    await link.turn.run_once()
     assert len(link.submitted) == 3

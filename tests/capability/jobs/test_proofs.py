@@ -41,7 +41,7 @@ def ended(db: Database, job: Proofs) -> StoredProof:
     """Waits until the process that proves has ended, and the job has looked at it."""
     assert job._prover is not None
     job._prover.join(60)
-    job.look()
+    job.start_next()
     return newest(db)
 
 
@@ -49,7 +49,7 @@ def test_a_proof_is_made_by_a_process_of_its_own(db: Database, job: Proofs) -> N
     account_id = open_account(db, "amina", credits=500)
     assert ask(db) is not None
     assert ask(db) is None, "one at a time"
-    job.look()
+    job.start_next()
     assert newest(db).begun_at_ms is not None
     proof = ended(db, job)
     assert (proof.is_proven, proof.step) == (True, len(PROOF_STEPS))
@@ -57,7 +57,7 @@ def test_a_proof_is_made_by_a_process_of_its_own(db: Database, job: Proofs) -> N
     with db.write() as tx:
         tx.execute(sa.update(wallets).values(sms_credits=501))
     assert ask(db) is not None
-    job.look()
+    job.start_next()
     proof = ended(db, job)
     assert proof.is_proven is False
     with db.read() as tx:
@@ -70,7 +70,7 @@ def test_a_proof_whose_process_is_killed_was_broken_off(
     db: Database, job: Proofs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask(db)
-    job.look()
+    job.start_next()
     assert job._prover is not None
     assert job._prover.pid is not None
     os.kill(job._prover.pid, signal.SIGKILL)
@@ -79,10 +79,10 @@ def test_a_proof_whose_process_is_killed_was_broken_off(
     # the process that began it is gone, too
     with db.write() as tx:
         assert audit.begin_proof(tx, newest(db).id, clock.now_ms())
-    Proofs(db).look()
+    Proofs(db).start_next()
     assert newest(db).ended_at_ms is None
     clock.move(SILENT_MS + 1)
-    Proofs(db).look()
+    Proofs(db).start_next()
     assert newest(db).is_broken_off
 
 

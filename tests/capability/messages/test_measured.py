@@ -43,7 +43,7 @@ async def until_measured(sweeps: Sweeps) -> None:
 async def unanswered(house: House, to: list[str]) -> None:
     link = await house.submitted(to, "x" * 400)  # three segments each
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
 
 
 @awaited

@@ -47,7 +47,7 @@ AFTER_A_WEEK_MS = 7 * DAY_MS + 1_000
 async def delivered(house: House, to: str = PHONE, **more: object) -> None:
     link = await house.submitted(to, **more)  # type: ignore[arg-type]
     link.receive(link.answer(*link.open.values())[0], to, ReceiptState.DELIVRD)
-    await link.turn.once()
+    await link.turn.run_once()
 
 
 def texts(house: House) -> list[tuple[int | None, str | None]]:
@@ -109,7 +109,7 @@ async def test_what_is_queued_in_flight_or_in_doubt_keeps_its_text_however_old_i
     """The server stood still for longer than the days: what it left behind is settled first."""
     await house.send(phones(3), text="x" * 200)
     link = house.turn(window=2)
-    await link.turn.once()
+    await link.turn.run_once()
     # behind those in the same queue: younger than they are
     await delivered(house, to="233201234568")
     clock.move(by_ms=AFTER_A_WEEK_MS)
@@ -118,7 +118,7 @@ async def test_what_is_queued_in_flight_or_in_doubt_keeps_its_text_however_old_i
     assert texts(house) == before
     link.answer(*link.open.values())
     while link.open or await_more(house):
-        await link.turn.once()
+        await link.turn.run_once()
         link.answer(*link.open.values())
     await retention.retain(house.db, WEEK)
     assert set(texts(house)) == {(None, None)}
@@ -133,11 +133,11 @@ def await_more(house: House) -> bool:
 async def test_a_late_receipt_finds_its_message_without_the_number(house: House) -> None:
     link = await house.submitted()
     (ref,) = link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     await retention.retain(house.db, KeptFor(-1_000, None))
     assert texts(house) == [(None, None)]
     link.receive(ref, PHONE, ReceiptState.DELIVRD)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered"]
     assert_proven(house)
 

@@ -82,7 +82,7 @@ async def received(
     sender: str = SENDER,
 ) -> None:
     link.receive(ref, recipient, state, reference=reference, sender=sender)
-    await link.turn.once()
+    await link.turn.run_once()
 
 
 @awaited
@@ -125,9 +125,9 @@ async def test_each_tells_why_it_found_nothing_and_what_it_may_be(house: House) 
 
 async def in_doubt_too(house: House, link: ScriptedLink, to: str, text: str = "another") -> None:
     await house.send(to, text)
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
 
 
 @awaited
@@ -251,7 +251,7 @@ async def test_what_cannot_be_is_refused_in_a_line(house: House) -> None:
     await received(link, "aa3", state=ReceiptState.ENROUTE)
     await refused(house, " is not in doubt with carrier, nor sent: it is queued.", 2, "carrier/aa3")
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     await refused(
         house, "says ENROUTE, which changes nothing of a message that is sent.", 2, "carrier/aa3"
     )
@@ -286,9 +286,9 @@ async def test_a_receipt_of_a_carrier_that_has_nothing_of_a_sent_message_is_refu
     link = await in_doubt(house)
     await decided(house, Decision.SENT)
     await house.send(PHONE, "another")
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     other = open_carrier(house.db, "second", prefix=None)
     await received(house.turn(carrier_id=other), "aa1")
     for place in (0, 1):

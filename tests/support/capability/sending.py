@@ -145,7 +145,7 @@ class ScriptedLink:
         self.acknowledged += receipts
 
     async def start(self) -> None:
-        self.turn.changed(self.state, "")
+        self.turn.on_state(self.state, "")
 
     async def close(self, grace_s: float) -> None:
         self.state = LinkState.CLOSED
@@ -169,7 +169,7 @@ class ScriptedLink:
             refs.append(accepted_ref or "")
             if not late:
                 self.open.pop((submission.message_id, submission.part), None)
-            self.turn.answered(
+            self.turn.on_answers(
                 [
                     SubmitAnswer(
                         submission.message_id,
@@ -198,7 +198,7 @@ class ScriptedLink:
     ) -> Receipt:
         """Lets a delivery receipt come in."""
         receipt = Receipt(ref, state, error, recipient, sender, reference, raw, object())
-        self.turn.received([receipt])
+        self.turn.on_receipts([receipt])
         return receipt
 
 
@@ -307,7 +307,7 @@ class House:
         """Makes a send that is on the wire, unanswered."""
         await self.send(to, text, **more)
         link = self.turn(window)
-        await link.turn.once()
+        await link.turn.run_once()
         return link
 
     # what is stored

@@ -50,10 +50,10 @@ def set_(run: CommandRun, prefix: str, carriers: str) -> None:
     prefix gets in these proportions, as far as they are up. What sells below cost then is told.
     """
     from heliograph.carriers import all_carriers, set_route
-    from heliograph.pricing import changed_with_warning
+    from heliograph.pricing import change_with_warning
 
     with run.write() as tx:
-        route = changed_with_warning(
+        route = change_with_warning(
             tx, lambda: set_route(tx, prefix, carriers.split(",")), warn_of_loss
         )
         record = _record(route, _names(all_carriers(tx)))
@@ -76,10 +76,10 @@ def list_(run: CommandRun) -> None:
 def remove(run: CommandRun, prefix: str) -> None:
     """Remove a route; the next shorter prefix takes its numbers."""
     from heliograph.carriers import remove_route
-    from heliograph.pricing import changed_with_warning
+    from heliograph.pricing import change_with_warning
 
     with run.write() as tx:
-        changed_with_warning(tx, lambda: remove_route(tx, prefix), warn_of_loss)
+        change_with_warning(tx, lambda: remove_route(tx, prefix), warn_of_loss)
     show(run, {"prefix": prefix, "removed": True})
 
 

@@ -61,7 +61,7 @@ def _kept(run: CommandRun) -> "list[KeptMessages]":
     from heliograph.messages.sweeps import restored
 
     with run.read() as tx:
-        return restored.kept(tx)
+        return restored.kept_messages(tx)
 
 
 def _show(

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from heliograph import carriers
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.carriers import SmppSettings, trial_connection
-from heliograph.carriers.smpp.trial_bind import tried_bind
+from heliograph.carriers.smpp.trial_bind import run_trial_bind
 from heliograph.console.carrier_pages import carriers as carrier_pages
 from heliograph.console.carrier_pages.bind_words import TRIAL_S, BindTrial, in_words
 from heliograph.console.carrier_pages.carrier_form import ADDED_ANYWAY, read_carrier
@@ -63,7 +63,7 @@ def _filled_in(asking: PageRequest) -> SmppSettings:
 
 
 def _tried(asking: PageRequest, visit: OperatorVisit, connection: SmppSettings) -> BindTrial:
-    state, detail = tried_bind(connection, TRIAL_S)
+    state, detail = run_trial_bind(connection, TRIAL_S)
     trial = in_words(connection, state, detail)
     there = f"{connection.system_id} at {connection.host}:{connection.port}"
     with asking.db.write() as tx:

@@ -99,7 +99,7 @@ def _change_route(
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     before = next(
         (
-            ", ".join(route.written(names))
+            ", ".join(route.carriers_in_text(names))
             for route in carriers.all_routes(tx)
             if route.prefix == prefix
         ),
@@ -111,9 +111,9 @@ def _change_route(
             carriers.remove_route(tx, prefix)
             return None
         route = carriers.set_route(tx, prefix, body.get("carrier", "").split(","))
-        return ", ".join(route.written(names))
+        return ", ".join(route.carriers_in_text(names))
 
-    after = pricing.changed_without_loss(tx, change, allows_loss="allow_loss" in body)
+    after = pricing.change_without_loss(tx, change, allows_loss="allow_loss" in body)
     if after != before:
         action, named = "route.remove" if is_removed else "route.set", prefix or "default"
         visit.audit(tx, None, action, named, before=before, after=after, reason=reason)

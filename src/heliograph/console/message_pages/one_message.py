@@ -14,7 +14,7 @@ from heliograph.carriers import (
     SIMULATOR_ID,
     DescribedSubmission,
     Outgoing,
-    described_submissions,
+    describe_submissions,
 )
 from heliograph.console.message_pages.carrier_choice import CarrierNames, carrier_names
 from heliograph.console.operator_visit import OperatorVisit
@@ -135,7 +135,7 @@ def _submissions(
         priority=int(message.type == read.OTP),
     )
     try:
-        found = described_submissions(carrier, outgoing, shows_text=shows_text)
+        found = describe_submissions(carrier, outgoing, shows_text=shows_text)
     except ValueError:
         return SubmissionsShown([], "The text cannot be encoded for this carrier.")
     return SubmissionsShown(found)

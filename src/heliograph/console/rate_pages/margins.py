@@ -14,7 +14,7 @@ from heliograph.console.rate_pages.rates import RatesOfOne, whose_rates
 from heliograph.console.rate_pages.weighed_rows import weighed_rows
 from heliograph.console.rendering import page
 from heliograph.portal.page_request import PageRequest
-from heliograph.pricing import Weighed
+from heliograph.pricing import SegmentMargin
 
 MARGINS_SHOWN_MAX: Final = 200
 
@@ -36,7 +36,7 @@ def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         rates += carriers.load_rates(tx, whose.id)
     # what holds where nothing is set, too
     about = [*rates, Rate(GENERAL, "default", None)]
-    weighed = sorted(market.weighed(Rates(rates), whose.id, about), key=_worst_first)
+    weighed = sorted(market.margins(Rates(rates), whose.id, about), key=_worst_first)
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     return page(
         "margins.html",
@@ -54,6 +54,6 @@ def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     )
 
 
-def _worst_first(weighed: Weighed) -> tuple[bool, float, str]:
+def _worst_first(weighed: SegmentMargin) -> tuple[bool, float, str]:
     """Sorts by what is left of what a segment brings; what cannot be compared comes last."""
     return weighed.price is None, -weighed.cost_share, weighed.beginning.digits

@@ -64,7 +64,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         amount, credits = _number("amount", body), _number("per", body)
         if not credits.isdigit():
             raise refused("per", f"must be a whole number, not {quote_value(credits)}")
-        made = pricing.changed_without_loss(
+        made = pricing.change_without_loss(
             tx,
             lambda: prices.set_price(tx, currency, amount, int(credits)),
             allows_loss="allow_loss" in body,

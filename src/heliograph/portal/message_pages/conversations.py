@@ -316,7 +316,7 @@ def _senders(
 
 def _opted_out(tx: Connection, visit: Visit, phone: str, *, sandbox: bool) -> str | None:
     """Returns what has opted the phone out of all texts of the account, or None if nothing has."""
-    found = opt_outs.suppressed_among(tx, OptOutOwner(visit.account.id, sandbox), [phone])
+    found = opt_outs.find_suppressed(tx, OptOutOwner(visit.account.id, sandbox), [phone])
     return found[phone].value if phone in found else None
 
 

@@ -230,7 +230,7 @@ def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[C
             "the database was last served elsewhere; nothing that sends or answers starts with it",
             "heliograph restore-check --since T, T being when the copy was taken",
         )
-    if waiting := sum(kept.messages for kept in restored.kept(tx)):
+    if waiting := sum(kept.messages for kept in restored.kept_messages(tx)):
         yield CheckResult(
             "restored copy",
             "warning",

@@ -53,7 +53,7 @@ async def keep_from_carriers(
             restored_copy.mark_as_home, db, settings.data_dir, checked_s=clock.now_ms() // 1_000
         )
         with db.read() as tx:
-            return Done(restored.kept(tx), campaigns)
+            return Done(restored.kept_messages(tx), campaigns)
 
 
 def _require_all_before(db: Database, since_ms: int, until: str, *, leave_later: bool) -> None:
@@ -109,7 +109,7 @@ async def decide(db: Database, which: restored.Selection, *, send: bool) -> int:
     total = 0
     while True:
         some = (
-            sum((await restored.let_go_some(db, which)).values())
+            sum((await restored.release_some(db, which)).values())
             if send
             else await restored.cancel_some(db, which, clock.now_ms())
         )

@@ -9,7 +9,7 @@ import pytest
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, RateLimited, ServiceError
 from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Rates, Route, Routes
-from heliograph.messages.accept.judge import Accepted, AccountFacts, WalletState, judge
+from heliograph.messages.accept.judge import AcceptedSend, AccountFacts, WalletState, judge
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.accept.tariff import Run, Tariff
 from tests.support.factories import send_request
@@ -39,9 +39,9 @@ def accepted(
     purse: WalletState | None = None,
     facts: AccountFacts = FACTS,
     tariff: Tariff = TARIFF,
-) -> Accepted:
+) -> AcceptedSend:
     verdict = judge(request, facts, tariff, purse or wallet(), NOW_MS)
-    assert isinstance(verdict, Accepted), verdict
+    assert isinstance(verdict, AcceptedSend), verdict
     return verdict
 
 

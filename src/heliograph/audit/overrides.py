@@ -59,7 +59,7 @@ class Overrides:
             parts, self._unheard[place] = parts & ~left, left & ~parts
         return not parts
 
-    def delivered(
+    def delivered_bits(
         self, taken: Sequence[tuple[int, int]], said_delivered: bool, segments: int
     ) -> int:
         """Returns the bits of segments whose delivery nobody else needs to have said. `taken` says

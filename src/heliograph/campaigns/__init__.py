@@ -24,12 +24,12 @@ from heliograph.campaigns.lifecycle import (
 from heliograph.campaigns.numbers_file import Numbers
 from heliograph.campaigns.preview import (
     SampleText,
-    Unfilled,
+    UnfilledPlaceholders,
     WantedAudience,
+    find_unfilled,
     sample,
     samples,
     samples_of,
-    unfilled,
     unfilled_of,
 )
 from heliograph.campaigns.price import Quote
@@ -45,7 +45,7 @@ __all__ = [
     "Quote",
     "SampleText",
     "Stopped",
-    "Unfilled",
+    "UnfilledPlaceholders",
     "WantedAudience",
     "advance",
     "api",
@@ -56,6 +56,7 @@ __all__ = [
     "create_listed",
     "estimate",
     "find",
+    "find_unfilled",
     "forget_some",
     "launch",
     "of_groups",
@@ -76,6 +77,5 @@ __all__ = [
     "stop_all",
     "take_from_dead_processes",
     "text_id",
-    "unfilled",
     "unfilled_of",
 ]

@@ -128,7 +128,7 @@ def create(
             name=request.name,
             sender=request.sender,
             text=request.template.source,
-            audience=encoded(request.audience),
+            audience=encode_audience(request.audience),
             validity_s=request.validity_s,
             rate=request.rate,
             status=states.CAMPAIGN.begun_as(states.DRAFT),
@@ -173,7 +173,7 @@ def _wrong_sender(tx: Connection, account_id: str, sender: str, *, sandbox: bool
     )
 
 
-def encoded(audience: Audience) -> str:
+def encode_audience(audience: Audience) -> str:
     """Returns an audience as the column `audience` holds it."""
     return msgspec.json.encode(audience._asdict()).decode()
 

@@ -146,7 +146,7 @@ class Expanded(NamedTuple):
 
 
 async def expand(
-    tx: HotTx, places: Ranks, chunker: Chunker, campaign_id: str, most: int
+    tx: HotTx, ranks: Ranks, chunker: Chunker, campaign_id: str, most: int
 ) -> Expanded | None:
     """Takes at most `most` recipients, or returns None for a campaign that is not sending."""
     locked = await _LOCK.rows(tx, _CampaignId(campaign_id))
@@ -179,7 +179,7 @@ async def expand(
             campaign.sender,
             campaign.validity_s,
         )
-        chunk = await chunker.store(tx, places, wanted, recipients)
+        chunk = await chunker.store(tx, ranks, wanted, recipients)
     cursor = campaign.cursor
     if chunk.taken < len(recipients):
         cursor = recipients[chunk.taken].number - 1

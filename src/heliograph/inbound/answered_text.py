@@ -16,7 +16,7 @@ from heliograph.database.reads import records_of
 from heliograph.inbound.keywords import KeywordAction, KeywordOwner, action_of
 from heliograph.inbound.read import INBOUND_COLUMNS, InboundText, inbound_text
 from heliograph.inbound.tables import inbound
-from heliograph.messages.accept import AnsweredText, can_still_help
+from heliograph.messages.accept import AnsweredText, answerable_texts
 
 HELPED_WITHIN_MS: Final = DAY_MS  # who has opted out and asks for help expects answers for so long
 LOOKED_AT_MAX: Final = 20  # keywords of one phone: a page asks about them each time it is shown
@@ -48,7 +48,7 @@ def help_to_answer(
         for text in _keywords_of(tx, account_id, phone, sandbox)
         if _asks_for_help(tx, account_id, text)
     ]
-    answerable = can_still_help(tx, account_id, helped)
+    answerable = answerable_texts(tx, account_id, helped)
     return answerable[0] if answerable else None
 
 

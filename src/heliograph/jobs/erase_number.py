@@ -24,7 +24,7 @@ from heliograph.contacts.tables import contact_imports, contacts, opt_out_change
 from heliograph.database.hot import run_in
 from heliograph.database.reads import stream, stream_records
 from heliograph.jobs.erase_inbound import inbound_changes
-from heliograph.jobs.row_changes import RowChange, deleted, redacted
+from heliograph.jobs.row_changes import RowChange, delete_rows, redact
 from heliograph.messages.tables import (
     carrier_refs,
     groups,
@@ -76,7 +76,7 @@ def changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChan
         yield from place(tx, account_id, quoted)
 
 
-def counted(found: Sequence[RowChange]) -> dict[str, int]:
+def count_changes(found: Sequence[RowChange]) -> dict[str, int]:
     """Returns how many rows of each table are changed."""
     return dict(sorted(Counter(change.table.name for change in found).items()))
 
@@ -133,14 +133,14 @@ def _apply(tx: Connection, some: Sequence[RowChange]) -> None:
 def _contacts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     mine, number = contacts.c.account_id == account_id, int(quoted.digits)
     theirs = sa.select(contacts.c.id).where(mine, contacts.c.phone == number)  # goes last
-    yield from deleted(tx, opt_out_changes, opt_out_changes.c.contact_id.in_(theirs))
-    yield from deleted(tx, contacts, mine, contacts.c.phone == number)
-    yield from deleted(
+    yield from delete_rows(tx, opt_out_changes, opt_out_changes.c.contact_id.in_(theirs))
+    yield from delete_rows(tx, contacts, mine, contacts.c.phone == number)
+    yield from delete_rows(
         tx, opt_outs, opt_outs.c.account_id == account_id, opt_outs.c.phone == number
     )
-    yield from deleted(tx, contact_imports, contact_imports.c.account_id == account_id)
+    yield from delete_rows(tx, contact_imports, contact_imports.c.account_id == account_id)
     texts = ("name", "email", "tags", "custom", "searched")
-    yield from redacted(tx, contacts, texts, mine & (contacts.c.phone != number), quoted)
+    yield from redact(tx, contacts, texts, mine & (contacts.c.phone != number), quoted)
 
 
 def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
@@ -155,7 +155,7 @@ def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Row
     left_out = campaign_recipients.c.opted_out & campaign_recipients.c.group_id.in_(
         their.where(campaigns.c.status.not_in(STARTABLE))
     )
-    yield from deleted(
+    yield from delete_rows(
         tx, campaign_recipients, mine, campaign_recipients.c.recipient == int(quoted.digits)
     )
     query = sa.select(*campaign_recipients.primary_key.columns, campaign_recipients.c.text).where(
@@ -175,7 +175,7 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowC
     number; that of one that goes on moves by itself.
     """
     mine, number = campaigns.c.account_id == account_id, int(quoted.digits)
-    yield from redacted(tx, campaigns, ("name", "text", "audience"), mine, quoted)
+    yield from redact(tx, campaigns, ("name", "text", "audience"), mine, quoted)
     for row in tx.execute(
         sa.select(campaigns.c.id).where(
             mine, campaigns.c.cursor == number, campaigns.c.ended_at_ms.is_not(None)
@@ -188,11 +188,11 @@ def _otps(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange
     """Removes one-time passwords to the number. A range is removed only if the number has no more
     digits than it: else the range is many people's, and goes after a day.
     """
-    yield from deleted(
+    yield from delete_rows(
         tx, otps, otps.c.account_id == account_id, otps.c.phone == int(quoted.digits)
     )
     if len(quoted.digits) <= RANGE_DIGITS:
-        yield from deleted(
+        yield from delete_rows(
             tx,
             otp_ranges,
             otp_ranges.c.account_id == account_id,
@@ -269,16 +269,16 @@ def _customers(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowC
         sa.select(customers.c.account_id).where(mine, customers.c.phone == quoted.digits)
     ):
         yield RowChange(customers, tuple(row), {"phone": ""})
-    yield from redacted(tx, customers, ("label", "email"), mine, quoted)
+    yield from redact(tx, customers, ("label", "email"), mine, quoted)
 
 
 def _texts_about(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """Yields words of the service, of operators and of receivers that name the number."""
-    yield from redacted(tx, notices, ("text",), notices.c.account_id == account_id, quoted)
-    yield from redacted(
+    yield from redact(tx, notices, ("text",), notices.c.account_id == account_id, quoted)
+    yield from redact(
         tx, idempotency_keys, ("answer",), idempotency_keys.c.account_id == account_id, quoted
     )
-    yield from redacted(
+    yield from redact(
         tx,
         operator_decisions,
         ("decided_by", "reason"),
@@ -288,7 +288,7 @@ def _texts_about(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Ro
     )
     for table in (webhook_deliveries, webhook_attempts):
         columns = ("answer", "retry_after") if "retry_after" in table.c else ("answer",)
-        yield from redacted(
+        yield from redact(
             tx,
             table,
             columns,

@@ -20,7 +20,7 @@ class RowChange(NamedTuple):
     becomes: dict[str, Any] | None
 
 
-def redacted(
+def redact(
     tx: Connection,
     table: sa.Table,
     columns: Sequence[str],
@@ -44,7 +44,9 @@ def redacted(
             yield RowChange(table, tuple(row._mapping[key] for key in keys), becomes)
 
 
-def deleted(tx: Connection, table: sa.Table, *mine: sa.ColumnElement[bool]) -> Iterator[RowChange]:
+def delete_rows(
+    tx: Connection, table: sa.Table, *mine: sa.ColumnElement[bool]
+) -> Iterator[RowChange]:
     """Removes the rows that are `mine`."""
     for row in stream(tx, sa.select(*table.primary_key.columns).where(*mine)):
         yield RowChange(table, tuple(row), None)

@@ -75,7 +75,7 @@ def make_key(sandbox: bool, random: bytes | None = None) -> str:
     return body + _checksum(body)
 
 
-def well_formed(key: str) -> bool:
+def is_well_formed(key: str) -> bool:
     """Returns whether this can be a key at all. A mistyped or made-up one is refused without
     asking the database.
     """

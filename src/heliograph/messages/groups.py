@@ -216,7 +216,7 @@ async def add(tx: HotTx, changed: Iterable[tuple[int, GroupTally]], slot: int) -
     )
 
 
-async def to_be_held(tx: HotTx, group_ids: set[int]) -> set[int]:
+async def find_held(tx: HotTx, group_ids: set[int]) -> set[int]:
     """Returns groups of which nothing that comes back from a carrier may leave again: paused ones,
     whose queue is held, and canceled ones. They stay as they are until this transaction ends.
     """
@@ -234,7 +234,7 @@ async def campaigns_of(tx: HotTx, group_ids: set[int]) -> dict[int, str]:
     }
 
 
-def moved(rows: Iterable[MessageRow]) -> dict[int, GroupTally]:
+def tallies_added(rows: Iterable[MessageRow]) -> dict[int, GroupTally]:
     """Returns what the changes of some messages add to their groups."""
     found: dict[int, Counter[str]] = {}
     for row in rows:

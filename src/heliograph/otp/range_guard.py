@@ -72,7 +72,7 @@ def read(text: str) -> list[int]:
     return [int(at_ms) for at_ms in text.split(",") if at_ms]
 
 
-class Blocked(NamedTuple):
+class BlockedRange(NamedTuple):
     """Describes a blocked range, as the operator sees it. `account_id` is raw."""
 
     account_id: str
@@ -85,9 +85,9 @@ class Blocked(NamedTuple):
         return self.blocked_at_ms + BLOCKED_MS
 
 
-def blocked(
+def find_blocked(
     tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None
-) -> list[Blocked]:
+) -> list[BlockedRange]:
     """Returns ranges that are blocked now, those blocked last first; without `account_id` (raw) it
     returns everybody's.
     """
@@ -99,7 +99,7 @@ def blocked(
     if account_id is not None:
         query = query.where(columns.account_id == account_id)
     return [
-        Blocked(row.account_id, row.digits, len(read(row.sent_at_ms)), row.blocked_at_ms)
+        BlockedRange(row.account_id, row.digits, len(read(row.sent_at_ms)), row.blocked_at_ms)
         for row in tx.execute(query.limit(limit))
     ]
 
@@ -112,7 +112,7 @@ def count_blocked(tx: Connection, now_ms: int) -> int:
     return count
 
 
-def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> Blocked:
+def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> BlockedRange:
     """Refuses one-time passwords of an account (raw id) to a range, as if the guard had found it.
     It waits for those that are just being counted. Raises InvalidRequest for digits that are no
     range, and when it is blocked already.
@@ -147,7 +147,7 @@ def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> Blocked:
             otp_ranges.update().where(here).values(blocked_at_ms=now_ms, changed_at_ms=now_ms)
         )
     sent = [] if there is None else read(there.sent_at_ms)
-    return Blocked(account_id, digits, len(sent), now_ms)
+    return BlockedRange(account_id, digits, len(sent), now_ms)
 
 
 def unblock(tx: Connection, account_id: str, digits: str, now_ms: int) -> None:

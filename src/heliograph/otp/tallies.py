@@ -63,7 +63,7 @@ async def store_tallies(tx: HotTx, tallies: Iterable[OtpTally], now_ms: int) -> 
     )
 
 
-def capped(
+def find_capped(
     tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None
 ) -> list[CappedTally]:
     """Returns tallies that refuse sends now, the latest first, out of at most `limit` that did

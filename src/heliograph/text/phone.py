@@ -124,13 +124,13 @@ def _national(digits: str, home: NumberingPlan) -> Phone | None:
         # and what the library makes of it, +49 4915123456789, is none; but 9198765432 is an Indian
         # one, and +91 98765432 is none. What is assigned settles it.
         if whole is not None and (
-            _is_assigned(whole, home) or not _is_assigned(_dialled(digits, home), home)
+            _is_assigned(whole, home) or not _is_assigned(_read_dialled(digits, home), home)
         ):
             return whole
-    return _dialled(digits, home)
+    return _read_dialled(digits, home)
 
 
-def _dialled(digits: str, home: NumberingPlan) -> Phone | None:
+def _read_dialled(digits: str, home: NumberingPlan) -> Phone | None:
     """Reads a number as it is dialled in a country, by the library's rules."""
     if digits.startswith(home.calling_code):
         rest = home.without_trunk(digits[len(home.calling_code) :])

@@ -307,7 +307,7 @@ _DISABLE: Final = portable(
 )
 
 
-async def due(tx: HotTx, now_ms: int, worker: int, only: str | None) -> list[Target]:
+async def find_due(tx: HotTx, now_ms: int, worker: int, only: str | None) -> list[Target]:
     """Returns endpoints with something due, or disabled and with something waiting, that this
     process holds or may hold; or `only` one, of `heliograph listen`.
     """

@@ -167,7 +167,7 @@ def all_endpoints(
     ]
 
 
-def enabled(tx: Connection) -> int:
+def count_enabled(tx: Connection) -> int:
     """Returns how many enabled endpoints there are, of everybody's."""
     return int(
         tx.execute(
@@ -323,7 +323,7 @@ def remove(tx: Connection, endpoint_id: str, *, now_ms: int) -> None:
     """Removes an endpoint: nobody sees it any more, and nothing more is posted to it. Raises
     NotFound.
 
-    Its rows go a minute later (`forget_endpoint.gone`). Until then whoever posts to it
+    Its rows go a minute later (`forget_endpoint.find_gone`). Until then whoever posts to it
     finds it disabled, ends its POSTs and stores what came of them.
     """
     endpoint = _locked(tx, endpoint_id)

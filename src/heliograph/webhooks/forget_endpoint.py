@@ -75,7 +75,7 @@ _ATTEMPTS: Final = _some_of("webhook_attempts")
 _ENDPOINT: Final = portable(_EndpointId, Nothing, "DELETE FROM webhook_endpoints WHERE id = :id")
 
 
-async def gone(tx: HotTx, now_ms: int) -> list[str]:
+async def find_gone(tx: HotTx, now_ms: int) -> list[str]:
     """Returns raw ids of endpoints whose rows are to go, GONE_MAX at most."""
     return [endpoint.id for endpoint in await _GONE.rows(tx, _GoneBy(now_ms, GONE_MAX))]
 

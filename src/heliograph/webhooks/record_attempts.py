@@ -81,7 +81,7 @@ class Recorder:
         self._stored_all.clear()
         self._news.set()
 
-    async def emptied(self) -> None:
+    async def wait_until_empty(self) -> None:
         """Returns when all is stored."""
         if self._tried:
             await self._stored_all.wait()

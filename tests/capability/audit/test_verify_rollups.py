@@ -20,9 +20,9 @@ from heliograph.messages.reports.count_rollups import (
     RESTS,
     SETTLED_AFTER_MS,
     RollupCounter,
-    marked,
+    find_marked,
 )
-from heliograph.messages.retention.retention import MESSAGES, keep_from
+from heliograph.messages.retention.retention import MESSAGES, store_first_kept
 from heliograph.messages.rollups import MARKED_FOR_MS
 from heliograph.messages.tables import rollup_marks, rollups
 from tests.support.capability.campaigning import sent
@@ -100,7 +100,7 @@ async def test_messages_without_roll_ups_are_found_unless_some_may_have_been_del
         [(_, what)] = verify_rollups(tx)
     assert "delivered 0 (its messages add up to 1)" in what
     async with house.db.hot() as hot:
-        await keep_from(hot, MESSAGES, first_id_of(clock.now_ms() + 1))
+        await store_first_kept(hot, MESSAGES, first_id_of(clock.now_ms() + 1))
     with house.db.read() as tx:
         assert verify_rollups(tx) == []
 
@@ -116,7 +116,7 @@ async def test_the_migration_marks_what_is_stored_and_the_service_counts_it(hous
             FILLED_BY._mark_all()
     RollupCounter(house.db).once(clock.now_ms())
     with house.db.read() as tx:
-        assert marked(tx) == []  # nothing can change any more that was marked so
+        assert find_marked(tx) == []  # nothing can change any more that was marked so
         assert verify_rollups(tx) == []
     assert stored(house) == before
 
@@ -127,15 +127,15 @@ async def test_a_mark_stays_until_all_that_relied_on_it_is_counted(house: House)
     now_ms = clock.now_ms()
     counter = RollupCounter(house.db)
     with house.db.read() as tx:
-        found = marked(tx)  # two of them, if the test runs where one begins
+        found = find_marked(tx)  # two of them, if the test runs where one begins
     quarter = found[0]
     assert now_ms < quarter.until_ms <= now_ms + MARKED_FOR_MS
     counter.once(quarter.until_ms + SETTLED_AFTER_MS)
     with house.db.read() as tx:
-        assert [each.quarter_ms for each in marked(tx)] == [each.quarter_ms for each in found]
+        assert [each.quarter_ms for each in find_marked(tx)] == [each.quarter_ms for each in found]
     counter.once(quarter.until_ms + 2 * SETTLED_AFTER_MS)
     with house.db.read() as tx:
-        assert marked(tx) == []
+        assert find_marked(tx) == []
         assert verify_rollups(tx) == []
 
 

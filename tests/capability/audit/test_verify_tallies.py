@@ -8,7 +8,7 @@ from heliograph.audit.tallies import verify_tallies
 from heliograph.base import clock
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import Outcome
-from heliograph.messages.retention.retention import MESSAGES, keep_from
+from heliograph.messages.retention.retention import MESSAGES, store_first_kept
 from heliograph.messages.tables import tallies
 from tests.support.capability.campaigning import sent
 from tests.support.capability.sending import House
@@ -72,6 +72,6 @@ async def test_messages_of_a_campaign_without_tallies_are_found_unless_some_may_
         " credits 0 (its messages add up to 3)"
     )
     async with house.db.hot() as hot:
-        await keep_from(hot, MESSAGES, first_id_of(clock.now_ms() + 1))
+        await store_first_kept(hot, MESSAGES, first_id_of(clock.now_ms() + 1))
     with house.db.read() as tx:
         assert verify_tallies(tx) == []

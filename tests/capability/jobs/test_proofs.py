@@ -34,7 +34,7 @@ def ask(db: Database) -> StoredProof | None:
 
 def newest(db: Database) -> StoredProof:
     with db.read() as tx:
-        return audit.listed_proofs(tx)[0]
+        return audit.newest_proofs(tx)[0]
 
 
 def ended(db: Database, job: Proofs) -> StoredProof:
@@ -116,6 +116,6 @@ def test_old_proofs_are_forgotten(db: Database) -> None:
             found = [wallet.Discrepancy(proof.id, "wrong")]
             audit.end_proof(tx, proof.id, found, 1, clock.now_ms())
     with db.read() as tx:
-        kept = audit.listed_proofs(tx)
+        kept = audit.newest_proofs(tx)
         assert len(kept) == PROOFS_KEPT_MAX
         assert all(audit.findings_of(tx, each.id) for each in kept)

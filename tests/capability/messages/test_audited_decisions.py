@@ -16,7 +16,7 @@ from heliograph.base.paging import first_id_of
 from heliograph.carriers import ReceiptState
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.doubt import audited_decisions, find, slices, unmatched, work_lists
-from heliograph.messages.doubt.decide import Decision, DecisionResult, decided_by
+from heliograph.messages.doubt.decide import Decision, DecisionResult, read_decided_by
 from heliograph.messages.tables import inflight, operator_decisions, queue
 from heliograph.wallet.tables import ledger_entries
 from tests.support.capability.doubtful import AFTER, TOLD, in_doubt, recorded
@@ -24,7 +24,7 @@ from tests.support.capability.sending import House
 from tests.support.factories import PHONE, awaited, open_account, open_carrier, open_shops, phones
 
 T = TypeVar("T")
-WHO = decided_by("kofi", "ticket 4711")
+WHO = read_decided_by("kofi", "ticket 4711")
 THREE_SEGMENTS = "x" * 400
 
 
@@ -155,7 +155,7 @@ async def test_the_lists_of_work_go_from_the_oldest_on_and_count_by_carrier(hous
             after = work_lists.place_of(page[-1])
         assert [each.printed for each in seen if each.printed] == [f"aa{n}" for n in range(5)]
         assert (len(seen), sorted(seen, key=lambda each: each.at_ms)) == (6, seen)
-        assert work_lists.waiting(tx, [house.carrier_id, other]) == sorted(
+        assert work_lists.count_waiting(tx, [house.carrier_id, other]) == sorted(
             [
                 work_lists.WaitingForOperator(house.carrier_id, 5, 6),
                 work_lists.WaitingForOperator(other, 0, 0),

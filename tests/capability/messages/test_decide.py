@@ -17,7 +17,7 @@ from heliograph.messages.doubt.decide import (
     DecisionResult,
     batches,
     decide,
-    decided_by,
+    read_decided_by,
 )
 from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import fail_expired, settle_doubts
@@ -294,7 +294,7 @@ async def test_many_are_decided_about_in_batches_each_of_which_is_stored_before_
             doubts,
             facts,
             Decision.CANCELED,
-            decided_by("kofi", "lost"),
+            read_decided_by("kofi", "lost"),
             lambda some: told.append(len(some)),
         )
     assert (told, house.credits(), len(recorded(house))) == (
@@ -305,7 +305,7 @@ async def test_many_are_decided_about_in_batches_each_of_which_is_stored_before_
     house.assert_sound()
     done: list[DecisionResult] = []
     await decide(
-        house.db, doubts, facts, Decision.CANCELED, decided_by("kofi", "lost"), done.extend
+        house.db, doubts, facts, Decision.CANCELED, read_decided_by("kofi", "lost"), done.extend
     )
     assert (sum(each.refused is None for each in done), house.credits(), len(recorded(house))) == (
         200 - told[0],
@@ -340,7 +340,7 @@ async def test_doubts_with_another_carrier_are_left_alone(house: House) -> None:
         {other: [(house.messages()[0].id, 1)]},
         {other: CarrierFacts(other, "second")},
         Decision.CANCELED,
-        decided_by("kofi", "x"),
+        read_decided_by("kofi", "x"),
         done.extend,
     )
     assert (done[0].refused is None, house.statuses(), house.count(inflight)) == (

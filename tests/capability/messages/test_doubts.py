@@ -8,7 +8,7 @@ from heliograph.base import clock
 from heliograph.carriers import Outcome, ReceiptState, user_message_reference
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.carrier.match import learn_id_format
-from heliograph.messages.doubt.decide import Decision, decide, decided_by
+from heliograph.messages.doubt.decide import Decision, decide, read_decided_by
 from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import carrier_refs, inflight, unmatched_receipts
@@ -265,7 +265,7 @@ async def test_a_receipt_may_be_of_an_earlier_message_of_which_the_carrier_never
             {house.carrier_id: [(earlier, 1)]},
             {house.carrier_id: CarrierFacts(house.carrier_id, "carrier")},
             Decision.UNDELIVERABLE,
-            decided_by("the operator", "because"),
+            read_decided_by("the operator", "because"),
             lambda decided: None,
         )
     was = house.statuses()[0]

@@ -25,7 +25,13 @@ from heliograph.jobs import pruning, retention
 from heliograph.messages.accept import Chunker
 from heliograph.messages.read import as_record, message_of
 from heliograph.messages.reports.count_rollups import mark_again
-from heliograph.messages.retention.retention import NOTHING, TEXTS, KeptFor, first_kept, kept_for
+from heliograph.messages.retention.retention import (
+    NOTHING,
+    TEXTS,
+    RetentionTimes,
+    first_kept,
+    read_retention,
+)
 from heliograph.messages.tables import messages, operator_decisions, sends
 from heliograph.webhooks.tables import webhook_events
 from tests.support.capability.campaigns import (
@@ -40,7 +46,7 @@ from tests.support.capability.webhooks import endpoint
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import PHONE, awaited, phones
 
-WEEK = kept_for(7, None)
+WEEK = read_retention(7, None)
 AFTER_A_WEEK_MS = 7 * DAY_MS + 1_000
 
 
@@ -134,7 +140,7 @@ async def test_a_late_receipt_finds_its_message_without_the_number(house: House)
     link = await house.submitted()
     (ref,) = link.answer(*link.open.values())
     await link.turn.run_once()
-    await retention.retain(house.db, KeptFor(-1_000, None))
+    await retention.retain(house.db, RetentionTimes(-1_000, None))
     assert texts(house) == [(None, None)]
     link.receive(ref, PHONE, ReceiptState.DELIVRD)
     await link.turn.run_once()

@@ -18,7 +18,7 @@ from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.carrier.match import learn_id_format, rematch
-from heliograph.messages.doubt.decide import Decision, DecisionResult, decide, decided_by
+from heliograph.messages.doubt.decide import Decision, DecisionResult, decide, read_decided_by
 from heliograph.messages.doubt.match_receipt import match_to
 from heliograph.messages.doubt.receipts import match_doubts
 from heliograph.messages.states import RESEND_AFTER_MS
@@ -148,7 +148,7 @@ async def decide_by_hand(house: House) -> None:
             {house.carrier_id: [(submission.message_id, 1)]},
             {house.carrier_id: facts},
             decision,
-            decided_by("kofi", "lost"),
+            read_decided_by("kofi", "lost"),
             done.extend,
         )
         assert done[0].refused is None

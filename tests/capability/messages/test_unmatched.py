@@ -13,7 +13,7 @@ from heliograph.carriers import Outcome, ReceiptState, user_message_reference
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.doubt.decide import Decision
 from heliograph.messages.doubt.match_receipt import match_to
-from heliograph.messages.doubt.unmatched import candidates, text_id, unmatched, why_unmatched
+from heliograph.messages.doubt.unmatched import candidates, find_unmatched, text_id, why_unmatched
 from heliograph.messages.tables import (
     RECEIPTS_KEPT_MS,
     carrier_refs,
@@ -41,7 +41,7 @@ def told(house: House) -> list[Told]:
     """Returns all of them, newest first."""
     places = {row.id: place for place, row in enumerate(house.messages())}
     with house.db.read() as tx:
-        found = unmatched(tx, house.carrier_id, 100)
+        found = find_unmatched(tx, house.carrier_id, 100)
         return [
             Told(
                 text_id(receipt, "carrier"),

@@ -29,7 +29,7 @@ from heliograph.otp.api import CANARY
 from heliograph.otp.code import Codes
 from heliograph.processes.checks import sealed_secrets
 from heliograph.processes.checks.secret_key import require_secret_key
-from heliograph.processes.exclusive import DATABASE_LOCK, only_server_in
+from heliograph.processes.exclusive import DATABASE_LOCK, lock_data_dir
 from heliograph.webhooks import endpoints
 from tests.support.capability.commands import SECRET_KEY as OLD
 from tests.support.capability.commands import Run, runner
@@ -227,7 +227,7 @@ def test_nothing_is_replaced_while_a_process_runs_that_does_not_know_the_new_key
             # as the worker has it
             held.execute(sa.text(f"SELECT pg_advisory_lock_shared({DATABASE_LOCK})"))
         else:
-            running.enter_context(only_server_in(tmp_path / "data"))
+            running.enter_context(lock_data_dir(tmp_path / "data"))
         _refused_until_known(db, run, old_only, before)
 
 

@@ -9,7 +9,7 @@ import uvloop
 from heliograph.base import ids
 from heliograph.carriers import Outcome
 from heliograph.messages.carrier import CarrierFacts
-from heliograph.messages.doubt.decide import Decision, DecisionResult, decide, decided_by
+from heliograph.messages.doubt.decide import Decision, DecisionResult, decide, read_decided_by
 from heliograph.messages.tables import operator_decisions
 from tests.support.capability.sending import House, ScriptedLink
 from tests.support.factories import PHONE, phones
@@ -56,7 +56,9 @@ async def decided(
     }
     done: list[DecisionResult] = []
     facts = {house.carrier_id: CarrierFacts(house.carrier_id, "carrier", receipts)}
-    await decide(house.db, doubts, facts, decision, decided_by("kofi", "ticket 4711"), done.extend)
+    await decide(
+        house.db, doubts, facts, decision, read_decided_by("kofi", "ticket 4711"), done.extend
+    )
     return done
 
 

@@ -9,7 +9,7 @@ from heliograph.cli.accounts.campaign_create import create
 from heliograph.cli.accounts.campaign_output import (
     full_record,
     print_unfilled,
-    quoted,
+    quote_record,
     show_campaign,
 )
 from heliograph.cli.command import CommandRun, Noun, examples
@@ -102,7 +102,7 @@ def estimate(run: CommandRun, campaign_id: str) -> None:
     with progress("Looking at the audience", lambda: _size(run, campaign)) as tell:
         quote = campaigns.estimate(run.database, campaign, tell)
     print_unfilled(campaigns.unfilled_of(quote))
-    show(run, {"id": campaign_id, **quoted(quote)})
+    show(run, {"id": campaign_id, **quote_record(quote)})
 
 
 @command.command(
@@ -149,7 +149,7 @@ def test(run: CommandRun, campaign_id: str, to: str, country: str | None) -> Non
         "validity_s": campaign.validity_s,
         "reference": campaign_id,
     }
-    send = run.awaited(lambda db: _send(db, campaign.account_id, body, sandbox=campaign.sandbox))
+    send = run.run_hot(lambda db: _send(db, campaign.account_id, body, sandbox=campaign.sandbox))
     answer = send_answer(send, dry_run=False)
     opted_out = known is not None and known.opted_out
     if opted_out:
@@ -250,7 +250,7 @@ def launch(run: CommandRun, campaign_id: str, as_far: bool | None) -> None:
             run.database, campaign.id, as_far_as_credits_reach=as_far, tell=tell
         )
     print_unfilled(campaigns.unfilled_of(launched.quote))
-    show_campaign(run, launched.campaign, quote=quoted(launched.quote))
+    show_campaign(run, launched.campaign, quote=quote_record(launched.quote))
 
 
 def _size(run: CommandRun, campaign: Any) -> int:

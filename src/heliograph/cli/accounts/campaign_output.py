@@ -10,7 +10,7 @@ from heliograph.cli.output import printable, show
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-    from heliograph.campaigns import Campaign, FileResult, Quote, Unfilled
+    from heliograph.campaigns import Campaign, FileResult, Quote, UnfilledPlaceholders
 
 BAD_ROWS_SHOWN_MAX: Final = 20  # on a terminal; --json has a hundred
 _TIMES: Final = ("scheduled_at", "started_at", "completed_at", "created_at")
@@ -55,7 +55,7 @@ def full_record(tx: "Connection", campaign: "Campaign") -> dict[str, Any]:
     }
 
 
-def quoted(quote: "Quote") -> dict[str, Any]:
+def quote_record(quote: "Quote") -> dict[str, Any]:
     """Returns a quote. `refused` and `without_value` name only what there is."""
     return {
         "recipients": quote.recipients,
@@ -79,7 +79,7 @@ def print_bad_rows(listed: "FileResult") -> None:
         )
 
 
-def print_unfilled(unfilled: "Unfilled") -> None:
+def print_unfilled(unfilled: "UnfilledPlaceholders") -> None:
     """Prints a warning on standard error. For an audience without people there is none."""
     for name in unfilled.names if unfilled.people else ():
         click.echo(

@@ -60,7 +60,7 @@ def command(run: CommandRun, phone: str, acc: str, country: str | None, yes: boo
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.campaigns import take_from_dead_processes
-    from heliograph.jobs.erase_number import batches, counted, note
+    from heliograph.jobs.erase_number import batches, count_changes, note
 
     _number(phone, country, checked_values.home_of_phone(phone))
     with run.read() as tx:
@@ -69,7 +69,7 @@ def command(run: CommandRun, phone: str, acc: str, country: str | None, yes: boo
     with run.write() as tx:
         take_from_dead_processes(tx, account.id)
     found = _found(run, account.id, number)
-    counts = counted(found)
+    counts = count_changes(found)
     if found and not yes:
         _confirm(counts)
     for batch in batches(found):

@@ -96,7 +96,7 @@ def which(run: CommandRun, number: str, account: str | None) -> None:
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.carriers import served_carriers
-    from heliograph.messages.accept import route_in_words, which_way
+    from heliograph.messages.accept import look_up_route, route_in_words
     from heliograph.text import parse_phone
 
     with run.read() as tx:
@@ -108,7 +108,7 @@ def which(run: CommandRun, number: str, account: str | None) -> None:
                 f" {number!r}.",
                 param_hint="NUMBER",
             )
-        way = which_way(tx, phone, found and found.id, now_ms=clock.now_ms())
+        way = look_up_route(tx, phone, found and found.id, now_ms=clock.now_ms())
         carriers = served_carriers(tx)
         told = route_in_words(phone, found, way, carriers)
     if not run.as_json:

@@ -17,7 +17,7 @@ from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.database import config
-from heliograph.messages.accept import route_in_words, which_way
+from heliograph.messages.accept import look_up_route, route_in_words
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
@@ -132,5 +132,5 @@ def _answer(tx: Connection, asking: PageRequest, asked: dict[str, str]) -> list[
         raise refused(
             "to", f"must be a phone number in international digits, not {quote_value(to)}"
         )
-    found = which_way(tx, phone, account and account.id, now_ms=asking.now_ms)
+    found = look_up_route(tx, phone, account and account.id, now_ms=asking.now_ms)
     return route_in_words(phone, account, found, carriers.served_carriers(tx))

@@ -58,7 +58,7 @@ def work_by_carrier(tx: Connection, names: CarrierNames) -> list[WorkOfCarrier]:
     """Returns how much waits of each carrier, sorted by name."""
     found = [
         WorkOfCarrier(each.carrier_id, names.of(each.carrier_id), each.in_doubt, each.unmatched)
-        for each in work_lists.waiting(tx, names.by_id)
+        for each in work_lists.count_waiting(tx, names.by_id)
     ]
     return sorted(found, key=lambda work: work.name)
 

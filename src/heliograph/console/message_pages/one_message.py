@@ -23,9 +23,9 @@ from heliograph.messages import read
 from heliograph.messages.doubt import trace
 from heliograph.messages.doubt.decide import Decision
 from heliograph.messages.doubt.segments import Segment, segments
-from heliograph.messages.doubt.trace import Traced
+from heliograph.messages.doubt.trace import TracedMessage
 from heliograph.messages.events import event_ids
-from heliograph.messages.paid import paid
+from heliograph.messages.paid import charges_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.webhooks import endpoints, history
 
@@ -53,7 +53,7 @@ def read_text(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Resp
     """Shows a message with its text, and stores that this operator has seen it. Raises NotFound,
     and Forbidden for a one-time code.
     """
-    traced = trace.one(tx, asking.path["message"])
+    traced = trace.trace_message(tx, asking.path["message"])
     if traced.message.type == read.OTP:
         raise Forbidden("A one-time code is never shown.")
     visit.audit(
@@ -65,7 +65,7 @@ def read_text(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Resp
 def _shown(
     tx: Connection, asking: PageRequest, visit: OperatorVisit, *, shows_text: bool
 ) -> Response:
-    traced = trace.one(tx, asking.path["message"])
+    traced = trace.trace_message(tx, asking.path["message"])
     message, account = traced.message, accounts.by_id(tx, traced.account_id)
     names, parts = carrier_names(tx), segments(tx, traced)
     record = read.as_record(message)
@@ -94,7 +94,7 @@ def _shown(
         timeline=read.timeline(message),
         submissions=_submissions(tx, traced, parts, names, shows_text=shows_text),
         numbers=trace.numbers,
-        paid=paid(tx, message, traced.account_id),
+        paid=charges_of(tx, message, traced.account_id),
         told=[
             (each, endpoints.text_id(each.endpoint_id))
             for each in history.deliveries_of(tx, traced.account_id, event_ids(message))
@@ -104,7 +104,7 @@ def _shown(
 
 def _submissions(
     tx: Connection,
-    traced: Traced,
+    traced: TracedMessage,
     parts: Sequence[Segment],
     names: CarrierNames,
     *,

@@ -145,7 +145,7 @@ def match(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
     and NotFound.
     """
     chosen_receipt, is_tried = _receipt(tx, asking), asking.sent.form.get("do") != "match"
-    traced = trace.one(tx, _message_id(asking))
+    traced = trace.trace_message(tx, _message_id(asking))
     if is_tried:
         tried = audited_decisions.preview_of(
             tx, lambda: _matched(tx, asking, visit, chosen_receipt, traced.message.id)

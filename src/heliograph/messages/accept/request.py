@@ -92,7 +92,7 @@ def read_send(
     in_reply_to = form.text("in_reply_to", most=_TEXT_ID_MAX)
     if in_reply_to is not None and recipients is not None and len(recipients) > 1:
         form.refuse("in_reply_to", f"is for one recipient, not for {len(recipients)}")
-    encoding, segments = _counted(form, text or "", max_segments or SEGMENTS_MAX)
+    encoding, segments = _count_segments(form, text or "", max_segments or SEGMENTS_MAX)
     form.finish()
     assert sender is not None
     assert text is not None
@@ -138,7 +138,7 @@ def _text(value: Any) -> str:
     )
 
 
-def _counted(form: Form, text: str, segments_max: int) -> tuple[str, int]:
+def _count_segments(form: Form, text: str, segments_max: int) -> tuple[str, int]:
     """Returns encoding and segments. Too many segments are a fault like others of the body, so
     that all faults are told together.
     """

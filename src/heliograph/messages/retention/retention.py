@@ -135,7 +135,7 @@ _ERASE_REASONS: Final = portable(
 )
 
 
-class KeptFor(NamedTuple):
+class RetentionTimes(NamedTuple):
     """Says how long the operator keeps messages and their texts, in milliseconds; None means for
     ever.
     """
@@ -144,8 +144,8 @@ class KeptFor(NamedTuple):
     messages_ms: int | None
 
 
-def kept_for(erase_after_days: int | None, delete_after_days: int | None) -> KeptFor:
-    return KeptFor(
+def read_retention(erase_after_days: int | None, delete_after_days: int | None) -> RetentionTimes:
+    return RetentionTimes(
         *(None if days is None else days * DAY_MS for days in (erase_after_days, delete_after_days))
     )
 
@@ -161,12 +161,12 @@ async def from_id(tx: HotTx, what: str) -> str:
     return kept[0].from_id if kept else NOTHING
 
 
-async def keep_from(tx: HotTx, what: str, raw_id: str) -> None:
+async def store_first_kept(tx: HotTx, what: str, raw_id: str) -> None:
     """Says that what is below this id may be gone from now on. It never goes back."""
     await _KEEP_FROM.rows(tx, _KeptFrom(what, raw_id))
 
 
-async def over_before(tx: HotTx, at_ms: int) -> str:
+async def first_unfinished_id(tx: HotTx, at_ms: int) -> str:
     """Returns the id (raw) below which nothing was sent after this moment, and nothing is queued or
     in flight any more.
     """
@@ -200,7 +200,7 @@ async def erase_some(tx: HotTx, until: str) -> tuple[int, bool]:
     numbers = await _ERASE_NUMBERS.rows(tx, batch)
     await _ERASE_TEXTS.rows(tx, batch)
     await _ERASE_REASONS.rows(tx, batch)
-    await keep_from(tx, TEXTS, end)
+    await store_first_kept(tx, TEXTS, end)
     return len(numbers), bool(beyond)
 
 

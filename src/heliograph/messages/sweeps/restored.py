@@ -214,7 +214,7 @@ async def release_some(db: Database, which: Selection) -> Counter[int]:
     async with db.hot() as tx:
         found = await _RESTORED_RUNS.rows(tx, _SelectedRuns(*which, RUNS_AT_ONCE))
         await TAKE_RUNS.rows(tx, [restored.run.key for restored in found])
-        waiting = await groups.to_be_held(
+        waiting = await groups.find_held(
             tx, {restored.group_id for restored in found if restored.group_id is not None}
         )
         await QUEUE_AGAIN.rows(

@@ -127,7 +127,7 @@ _DOUBTS: Final = portable(
 )
 
 
-class Unreceipted(Row, frozen=True):
+class UnreceiptedSegment(Row, frozen=True):
     """Holds a segment that a carrier accepted, without having said what became of it: the carrier's
     id of it, the sender, and the recipient.
     """
@@ -144,7 +144,7 @@ class _Among(Row, frozen=True):
 
 _UNRECEIPTED: Final = portable(
     _Among,
-    Unreceipted,
+    UnreceiptedSegment,
     """
     SELECT r.ref, s.sender, m.recipient
     FROM (SELECT ref, message_id, receipt_state FROM carrier_refs WHERE carrier_id = :carrier_id
@@ -197,7 +197,7 @@ async def fail_taken(
     """
     await TAKE_RUNS.rows(tx, taken)
     await QUEUE.rows(tx, rests)
-    changes = await _locked(tx, {ids.raw_of_number(number) for number in numbers}, now_ms)
+    changes = await _lock_changes(tx, {ids.raw_of_number(number) for number in numbers}, now_ms)
     for row in changes.messages.values():
         # a late answer may have settled it meanwhile: then its other try ends here
         if row.status == QUEUED:
@@ -230,7 +230,7 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
         }
         # the others were settled meanwhile, by an answer or a receipt
         doubts = [doubt for doubt in doubts if (doubt.message_id, doubt.part) in ended]
-        changes = await _locked(tx, {doubt.message_id for doubt in doubts}, now_ms)
+        changes = await _lock_changes(tx, {doubt.message_id for doubt in doubts}, now_ms)
         resent: dict[str, int] = defaultdict(int)
         for doubt in doubts:
             row = changes.messages[doubt.message_id]
@@ -260,16 +260,16 @@ async def fail_over(
     """
     moved = 0
     for carrier_id in sorted(down):
-        with queue.places() as places:
+        with queue.give_ranks() as ranks:
             async with db.hot() as tx:
                 if queue.is_old():
-                    queue.read(await read_sql.heads(tx, BULK_FROM_US), places)
-                moved += await _move(tx, carrier_id, routes, down, places, now_ms)
+                    queue.read(await read_sql.heads(tx, BULK_FROM_US), ranks)
+                moved += await _move(tx, carrier_id, routes, down, ranks, now_ms)
     return moved
 
 
 async def _move(
-    tx: HotTx, carrier_id: int, routes: Routes, down: frozenset[int], places: Ranks, now_ms: int
+    tx: HotTx, carrier_id: int, routes: Routes, down: frozenset[int], ranks: Ranks, now_ms: int
 ) -> int:
     moved = 0
     for waiting in await _PREFIXES.rows(tx, _OneCarrier(carrier_id)):
@@ -286,7 +286,7 @@ async def _move(
             # parts of a message have one first_id, so they go the same way
             target = sharing.carrier_of(int(run.first_id, 16))
             if rank_us >= BULK_FROM_US:  # virtual time is a carrier's own
-                rank_us = places.rank_us(
+                rank_us = ranks.rank_us(
                     found.account_id, target, run.messages * run.segments, now_ms
                 )
             again.append(replace(run, carrier_id=target, rank_us=rank_us))
@@ -323,7 +323,7 @@ async def take_over(db: Database, worker: int, now_ms: int, of_carrier: int | No
         orphans = [orphan for orphan in orphans if (orphan.message_id, orphan.part) in mine_now]
         for carrier_id in sorted({orphan.carrier_id for orphan in orphans}):
             held = [orphan for orphan in orphans if orphan.carrier_id == carrier_id]
-            changes = await _locked(tx, {orphan.message_id for orphan in held}, now_ms)
+            changes = await _lock_changes(tx, {orphan.message_id for orphan in held}, now_ms)
             for orphan in held:
                 row = changes.messages[orphan.message_id]
                 if row.status == QUEUED:
@@ -336,7 +336,7 @@ async def take_over(db: Database, worker: int, now_ms: int, of_carrier: int | No
     return taken
 
 
-async def unreceipted(db: Database, carrier_id: int, among: int) -> list[Unreceipted]:
+async def find_unreceipted(db: Database, carrier_id: int, among: int) -> list[UnreceiptedSegment]:
     """Returns the segments without a receipt among the carrier's newest `among` ids, if
     their order is that of time.
     """
@@ -344,5 +344,5 @@ async def unreceipted(db: Database, carrier_id: int, among: int) -> list[Unrecei
         return await _UNRECEIPTED.rows(tx, _Among(carrier_id, among))
 
 
-async def _locked(tx: HotTx, message_ids: set[str], now_ms: int) -> Changes:
+async def _lock_changes(tx: HotTx, message_ids: set[str], now_ms: int) -> Changes:
     return Changes.of(now_ms, await lock_messages(tx, message_ids))

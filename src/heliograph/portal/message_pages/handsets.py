@@ -102,7 +102,7 @@ def write(asking: PageRequest) -> Response:
 
 async def _take(asking: PageRequest, text: HandsetText) -> None:
     """Stores a text that the phone wrote, and answers it if it is a keyword."""
-    replier = Replier.beside(asking.service.acceptor)
+    replier = Replier.for_acceptor(asking.service.acceptor)
     taken = await receive.receive_texts(asking.db, SIMULATOR_ID, SIMULATOR, [text], replier)
     replier.wake(set(taken.replied))
 

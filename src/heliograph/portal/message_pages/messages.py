@@ -17,7 +17,7 @@ from heliograph.messages import read
 from heliograph.messages.doubt import trace
 from heliograph.messages.doubt.segments import Segment, segments
 from heliograph.messages.events import event_ids
-from heliograph.messages.paid import paid
+from heliograph.messages.paid import charges_of
 from heliograph.messages.reports import report_file, report_filters
 from heliograph.messages.tables import SEND_TYPES, STATUSES
 from heliograph.otp import OTP_PREFIX
@@ -101,7 +101,7 @@ def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         segments=_segments(tx, record),
         timeline=read.timeline(message),
         advice=ADVICE.get(message.error_code or ""),
-        paid=paid(tx, message, visit.account.id),
+        paid=charges_of(tx, message, visit.account.id),
         told=[
             (each, endpoints.text_id(each.endpoint_id))
             for each in history.deliveries_of(tx, visit.account.id, event_ids(message))
@@ -153,7 +153,7 @@ class ShownSegment(NamedTuple):
 
 def _segments(tx: Connection, record: dict[str, Any]) -> list[ShownSegment]:
     """Returns the segments of a message, in order, with what the carrier said of each."""
-    found = segments(tx, trace.one(tx, record["id"]))
+    found = segments(tx, trace.trace_message(tx, record["id"]))
     parts = _parts(record["message"], record["encoding"])
     if len(parts) != len(found):
         parts = [None] * len(found)

@@ -45,7 +45,7 @@ def examine(settings: Settings) -> Iterator[CheckResult]:
     yield _disk(settings)
     yield _files(settings)
     yield from _redis(settings)
-    yield from _behind_proxies(settings)
+    yield from _check_public_address(settings)
     db = Database(settings.database_url, settings.synchronous_commit)
     try:
         yield from _database(db, settings)
@@ -68,7 +68,7 @@ def examine_surroundings(db: Database, settings: Settings) -> list[CheckResult]:
     with db.read() as tx:
         found = [
             _files(settings),
-            *_behind_proxies(settings),
+            *_check_public_address(settings),
             *_surroundings(tx, db, settings),
             *sealed_secrets.findings_of_key(tx, settings),
         ]
@@ -146,7 +146,7 @@ def _redis(settings: Settings) -> Iterator[CheckResult]:
         )
 
 
-def _behind_proxies(settings: Settings) -> Iterator[CheckResult]:
+def _check_public_address(settings: Settings) -> Iterator[CheckResult]:
     """Finds out whether links that are shown lead to the address that clients use."""
     if settings.trusted_proxies and settings.base_url is None:
         yield CheckResult(

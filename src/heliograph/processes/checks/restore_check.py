@@ -19,7 +19,7 @@ from heliograph.database.database import Database
 from heliograph.database.postgresql.advisory_lock import AdvisoryLock
 from heliograph.database.processes import other_processes
 from heliograph.messages.sweeps import restored
-from heliograph.processes.exclusive import DATABASE_LOCK, AlreadyServed, only_server_in
+from heliograph.processes.exclusive import DATABASE_LOCK, AlreadyServed, lock_data_dir
 from heliograph.processes.shared_limits import API_LOCK
 
 
@@ -44,7 +44,7 @@ async def keep_from_carriers(
     (`leave_later`) that this was after the restore, Unavailable.
     """
     until = first_id_of(since_ms + 1)
-    async with excluding_other_processes(db, settings):
+    async with exclude_other_processes(db, settings):
         await asyncio.to_thread(_require_all_before, db, since_ms, until, leave_later=leave_later)
         while await restored.keep_some(db, until, clock.now_ms()):
             pass
@@ -70,13 +70,13 @@ def _require_all_before(db: Database, since_ms: int, until: str, *, leave_later:
 
 
 @asynccontextmanager
-async def excluding_other_processes(db: Database, settings: Settings) -> AsyncIterator[None]:
+async def exclude_other_processes(db: Database, settings: Settings) -> AsyncIterator[None]:
     """Keeps every process from beginning that accepts or sends, for as long as this lasts.
     Raises ProcessesRun.
     """
     if db.hosts is None:
         try:
-            with only_server_in(settings.data_dir):
+            with lock_data_dir(settings.data_dir):
                 yield
         except AlreadyServed as error:
             raise ProcessesRun(f"{error} Stop it first.") from error

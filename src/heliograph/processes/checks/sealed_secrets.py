@@ -23,7 +23,7 @@ from heliograph.database.database import Database
 from heliograph.database.leases import workers
 from heliograph.database.sealed_columns import SealedColumn, reseal_some, tally
 from heliograph.monitoring import CheckResult
-from heliograph.processes.checks.restore_check import ProcessesRun, excluding_other_processes
+from heliograph.processes.checks.restore_check import ProcessesRun, exclude_other_processes
 from heliograph.users import two_step
 from heliograph.webhooks import endpoints
 
@@ -105,7 +105,7 @@ async def _bring_into_use(db: Database, settings: Settings, *, lost: bool) -> in
     ones have left in `workers` do not count.
     """
     try:
-        async with excluding_other_processes(db, settings):
+        async with exclude_other_processes(db, settings):
             return await asyncio.to_thread(
                 db.transact, lambda tx: _replace(tx, settings, lost=lost, alone=True)
             )

@@ -251,7 +251,7 @@ class AddressRefused(OSError):
         super().__init__("the address is not public")
 
 
-def judged_socket(
+def guarded_socket(
     info: tuple[int, int, int, str, tuple[str | int, ...]], allow: AllowedNetworks
 ) -> socket.socket:
     """Returns the socket that will be connected to `info`'s address, as getaddrinfo gives it.

@@ -43,22 +43,22 @@ class _NumbersLayout(NamedTuple):
 
 class Numbers:
     """Reads a file of numbers. Numbers may be written as they are dialled in `country`; if that is
-    None, numbers with a leading 0 are read as dialled in `home`. `phone_column` is what its header
-    calls the numbers; if it is None, the column is known by its name. `columns` is what its header
-    names, as soon as that is read; without a header it is empty.
+    None, numbers with a leading 0 are read as dialled in `home_country`. `phone_column` is what its
+    header calls the numbers; if it is None, the column is known by its name. `columns` is what its
+    header names, as soon as that is read; without a header it is empty.
     """
 
     def __init__(
         self,
         file: IO[str],
         country: str | None,
-        home: str | None = None,
+        home_country: str | None = None,
         phone_column: str | None = None,
     ) -> None:
         self._file = file
         self._phone_column = phone_column
         self._country = country
-        self._home = home
+        self._home_country = home_country
         self.columns: tuple[str, ...] = ()
 
     def rows(self, asked_for: Iterable[str]) -> Iterator[NumberRow | BadNumberRow]:
@@ -85,7 +85,9 @@ class Numbers:
             # Several columns without a header are told apart by what is a number, and an article's
             # 0123456789 is none.
             is_certain = bool(layout.names) or len(cells) == 1
-            yield _row(line, cells, layout, self._country, self._home if is_certain else None)
+            yield _row(
+                line, cells, layout, self._country, self._home_country if is_certain else None
+            )
 
 
 def _require_columns(asked_for: Iterable[str], columns: tuple[str, ...]) -> None:
@@ -127,12 +129,16 @@ def _require_one_number(line: int, cells: list[str], country: str | None) -> Non
 
 
 def _row(
-    line: int, cells: list[str], layout: _NumbersLayout, country: str | None, home: str | None
+    line: int,
+    cells: list[str],
+    layout: _NumbersLayout,
+    country: str | None,
+    home_country: str | None,
 ) -> NumberRow | BadNumberRow:
     if layout.names and any(cells[len(layout.names) :]):
         return BadNumberRow(line, f"has {len(cells)} columns; the header has {len(layout.names)}")
     raw = cells[layout.phone] if layout.phone < len(cells) else ""
-    phone = parse_phone(raw, country, home)
+    phone = parse_phone(raw, country, home_country)
     if phone is None:
         return BadNumberRow(
             line,

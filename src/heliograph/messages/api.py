@@ -114,7 +114,7 @@ def _sender(
             cache,
             call,
             lambda body, home: read_send(
-                body, number, who.account_id, sandbox=who.sandbox, home=home
+                body, number, who.account_id, sandbox=who.sandbox, home_country=home
             ),
         )
         if request.customer_id is not None:

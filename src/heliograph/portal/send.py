@@ -129,7 +129,7 @@ def _request(asking: PageRequest, visit: Visit) -> SendRequest:
         ids.new_number(asking.now_ms),
         visit.account.id,
         sandbox=mode == "sandbox",
-        home=visit.account.country_code,
+        home_country=visit.account.country_code,
     )
 
 

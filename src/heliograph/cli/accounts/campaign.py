@@ -164,13 +164,13 @@ def test(run: CommandRun, campaign_id: str, to: str, country: str | None) -> Non
     )
 
 
-def _read_phone(to: str, country: str | None, home: str | None) -> "Phone":
-    """Returns the phone of --to, read as it is dialled in `country`, else in `home`. Raises
+def _read_phone(to: str, country: str | None, home_country: str | None) -> "Phone":
+    """Returns the phone of --to, read as it is dialled in `country`, else in `home_country`. Raises
     BadParameter.
     """
     from heliograph.text import parse_phone
 
-    phone = parse_phone(to, country, home)
+    phone = parse_phone(to, country, home_country)
     if phone is None:
         raise click.BadParameter(
             f"{to!r} is not a number in international form, such as 233201234567; with --country"

@@ -72,11 +72,16 @@ class SendRequest:
 
 
 def read_send(
-    body: dict[str, Any], number: int, account_id: str, *, sandbox: bool, home: str | None = None
+    body: dict[str, Any],
+    number: int,
+    account_id: str,
+    *,
+    sandbox: bool,
+    home_country: str | None = None,
 ) -> SendRequest:
-    """Reads the body of POST /sms/send (docs/api.md, "Sending"). `home` is the account's country,
-    by which a number with a leading 0 is read when no country is given. Raises InvalidRequest for
-    all bad fields together.
+    """Reads the body of POST /sms/send (docs/api.md, "Sending"). `home_country` is the account's
+    country, by which a number with a leading 0 is read when no country is given. Raises
+    InvalidRequest for all bad fields together.
     """
     form = Form(body, costly=SENDING)
     sender = form.text("sender", "from", required=True, most=64)
@@ -97,7 +102,7 @@ def read_send(
     assert sender is not None
     assert text is not None
     assert recipients is not None
-    phones = parse_phones(recipients, country_code, home)
+    phones = parse_phones(recipients, country_code, home_country)
     return SendRequest(
         number,
         account_id,

@@ -66,15 +66,15 @@ class Refill:
         self.full = False  # nothing more is handed over
         self.answered_count = self.received_count = 0
 
-    def changed(self, state: LinkState, detail: str) -> None:
+    def on_state(self, state: LinkState, detail: str) -> None:
         if state is LinkState.BOUND:
             self.bound.set()
 
-    def answered(self, answers: Sequence[SubmitAnswer]) -> None:
+    def on_answers(self, answers: Sequence[SubmitAnswer]) -> None:
         self.answered_count += len(answers)
         self.refill()
 
-    def received(self, receipts: Sequence[Receipt]) -> None:
+    def on_receipts(self, receipts: Sequence[Receipt]) -> None:
         self.received_count += len(receipts)
         assert self.link is not None
         self.link.acknowledge(receipts)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.sources import PACKAGE, nodes_of, sources
 
-_ASKING: Final = {"execute", "exec_driver_sql", "fetch", "fetchrow", "streamed"}
+_ASKING: Final = {"execute", "exec_driver_sql", "fetch", "fetchrow", "stream"}
 _ONE_OR_MORE: Final = {"all", "one", "one_or_none", "first", "fetchone", "fetchall", "partitions"}
 _OF_EACH: Final = {"iter", "list", "map", "reversed", "sorted", "tuple"}
 _UNPACKED_MAX: Final = 2
@@ -55,7 +55,7 @@ def test_records_take_the_columns_of_their_fields_names() -> None:
         "Sender._make([*row, False])",
         "starmap(Sender, rows)",
         "for id_, *told in tx.execute(query): print(Sender(*told))",
-        "for id_, name, status, by in streamed(tx, query): print(id_)",
+        "for id_, name, status, by in stream(tx, query): print(id_)",
         "for id_, name, status in streamed(tx, query): print(id_)",
         "for id_, name, status in () if known else streamed(tx, query): print(id_)",
         "def of(tx): id_, name, status = tx.execute(query).one()",

@@ -66,12 +66,12 @@ WRITTEN_FROM_OUTSIDE: Final[Mapping[str, tuple[set[str], str]]] = {
 # What writes a table that it is given, and where. A call of it writes that table.
 WRITE_WHAT_THEY_ARE_GIVEN: Final = {
     "PruningRule": "database/pruning.py",
-    "Sealed": "database/sealed_columns.py",
+    "SealedColumn": "database/sealed_columns.py",
     "Insert": "database/statements/statement.py",
     "make_month": "database/postgresql/partitions.py",
     "RowChange": "jobs/erase_number.py",
-    "redacted": "jobs/erase_number.py",  # what it yields is written there; so with `deleted`
-    "deleted": "jobs/erase_number.py",
+    "redact": "jobs/erase_number.py",  # what it yields is written there; so with `delete_rows`
+    "delete_rows": "jobs/erase_number.py",
     "upsert": "alerts/upsert.py",
     "make_room": "users/newest_rows.py",
     "_some_of": "webhooks/forget_endpoint.py",
@@ -157,8 +157,8 @@ REMOVE = sa.delete
         "S = Insert('wallets', Row)",
         "S = Insert(wallets.name, Row)",
         "KEPT = PruningRule(wallets.name, 'id', 1)",
-        "yield from deleted(tx, wallets, mine)",
-        "SEALED = tuple(Sealed(n, c, k) for n, c in (('x', wallets.c.currency),))",
+        "yield from delete_rows(tx, wallets, mine)",
+        "SEALED = tuple(SealedColumn(n, c, k) for n, c in (('x', wallets.c.currency),))",
     ],
 )
 def test_a_write_of_another_rooms_table_is_found(line: str) -> None:

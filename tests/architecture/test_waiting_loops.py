@@ -28,18 +28,21 @@ EXCEPTIONS: Final = {
     ): "it takes from a list, and a campaign that fails is left out",
     (
         "carriers/smpp/bind.py",
-        "keep",
+        "keep_bound",
     ): "its pauses grow, and a bind that lasted makes them short again",
     ("carriers/smpp/link.py", "close"): "it waits for each of its sessions once",
     ("database/batching.py", "_carry_out"): TRIES,
     ("database/batching.py", "_work"): "it empties a list; what it calls tries a few times",
     ("database/cache.py", "_load_missing"): "it empties a list, and who waits gets the fault",
-    ("database/postgresql/advisory_lock.py", "lost"): (
+    ("database/postgresql/advisory_lock.py", "wait_until_lost"): (
         "it waits for the end of a connection, which it tries when nothing was heard for a second"
     ),
-    ("database/postgresql/pool.py", "_connected"): TRIES,
-    ("database/commits.py", "_look_after"): "it is a thread, for the event loop may be what waits",
-    ("database/migrate.py", "_tried_months"): TRIES,
+    ("database/postgresql/pool.py", "_connect"): TRIES,
+    (
+        "database/commits.py",
+        "_watch_unconfirmed",
+    ): "it is a thread, for the event loop may be what waits",
+    ("database/migrate.py", "_months_or_none"): TRIES,
     ("database/migrate.py", "_try"): TRIES,
     ("inbound/overdue.py", "forget_parts"): "it rests between batches, until none is left",
     ("inbound/receive.py", "run"): (

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from heliograph.base import clock
 from heliograph.carriers import pause_carrier
 from heliograph.database.database import Database
-from heliograph.messages.accept import which_way
+from heliograph.messages.accept import look_up_route
 from heliograph.messages.accept.pricing import STRETCH
 from heliograph.messages.tables import messages
 from heliograph.text import parse_phone
@@ -56,7 +56,7 @@ def chosen(db: Database, number: str) -> int:
     phone = parse_phone(number)
     assert phone is not None
     with db.read() as tx:
-        return which_way(tx, phone, None, now_ms=clock.now_ms()).carrier_id
+        return look_up_route(tx, phone, None, now_ms=clock.now_ms()).carrier_id
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])

@@ -20,9 +20,9 @@ from heliograph.base.errors import Unavailable
 from heliograph.database import commits, sessions
 from heliograph.database.commits import Unconfirmed
 from heliograph.database.database import Database
-from heliograph.database.leases import LOOKED_WITHIN_S, Lease
+from heliograph.database.leases import REFRESHED_WITHIN_S, Lease
 from heliograph.database.postgresql import engine as postgres_engine
-from heliograph.database.postgresql.answer_time import wait_for_it
+from heliograph.database.postgresql.answer_time import lift_answer_limit
 from heliograph.processes.shared_limits import API_LOCK
 from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
@@ -84,11 +84,11 @@ def fall_silent_within(db: Database, proxy: Proxy, *, new_ones_too: bool = False
 def test_no_statement_waits_for_ever_unless_it_may(
     proxy: Proxy, through: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_engine.ImpatientConnection, "answer_within_s", LIMIT_S)
+    monkeypatch.setattr(postgres_engine.LimitedConnection, "answer_within_s", LIMIT_S)
     db = Database(through)
     longer = sa.select(sa.func.pg_sleep(2 * LIMIT_S))
     with db.read() as tx:
-        wait_for_it(tx)
+        lift_answer_limit(tx)
         tx.execute(longer)
     with pytest.raises(Unavailable), db.read() as tx:  # the same connection, given back meanwhile
         tx.execute(longer)
@@ -259,11 +259,11 @@ async def test_a_statement_that_takes_long_is_waited_for_where_its_host_shows_it
     db = Database(through_either)
     assert db.hosts is not None
     await asked_hot(db)
-    turn = db.hosts.turn
+    turn = db.hosts.generation
     began_s = time.monotonic()
     assert await asked_hot(db, "SELECT 2 FROM pg_sleep(2.2)") == 2
     assert time.monotonic() - began_s > ANSWER_WITHIN_S
-    assert db.hosts.turn == turn
+    assert db.hosts.generation == turn
     await db.close_hot()
     db.close()
 
@@ -275,19 +275,19 @@ async def test_who_looks_at_the_leases_waits_for_no_silent_database(
     db = Database(through)
     lease = Lease(db, "worker")
     lease.begin()
-    await lease.looked()
+    await lease.refresh_in_thread()
     proxy.swallow(new_ones_too=True)
     for _ in range(2):
         began_s = time.monotonic()
         with pytest.raises(Unavailable):
-            await lease.looked()
-        assert time.monotonic() - began_s < LOOKED_WITHIN_S + MORE_ON_A_BUSY_MACHINE_S
+            await lease.refresh_in_thread()
+        assert time.monotonic() - began_s < REFRESHED_WITHIN_S + MORE_ON_A_BUSY_MACHINE_S
     assert lease.may_write()  # for as long as its last beat allows: whoever asks is not held up
     proxy.swallow_no_more()
     async with asyncio.timeout(BACK_WITHIN_S):
         while True:
             with suppress(Unavailable):
-                await lease.looked()
+                await lease.refresh_in_thread()
                 break
     db.close()
 

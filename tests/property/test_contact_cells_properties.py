@@ -8,7 +8,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from heliograph.base.csv.cells import line_of, neutral, plain
+from heliograph.base.csv.cells import line_of, neutralize, without_neutralizing
 
 CELL = st.text(
     st.sampled_from("ab,;\t\r\n'\" =+-@＝\u200c\u200d") | st.characters(exclude_categories=["Cs"])
@@ -23,8 +23,9 @@ RUNS = re.compile('[ "\u200c\u200d]*[=+@＝-]')  # an apostrophe before it makes
 def test_a_line_is_read_back_and_no_part_of_it_is_a_formula(
     cells: list[str], delimiter: str, other: str
 ) -> None:
-    line = line_of(map(neutral, cells), delimiter)
+    line = line_of(map(neutralize, cells), delimiter)
     assert [
-        plain(cell) for cell in next(csv.reader([line], delimiter=delimiter, strict=True))
+        without_neutralizing(cell)
+        for cell in next(csv.reader([line], delimiter=delimiter, strict=True))
     ] == cells
     assert not [piece for piece in re.split(f"[{other}\r\n]", line) if RUNS.match(piece)]

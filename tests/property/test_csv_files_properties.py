@@ -9,7 +9,7 @@ import pytest
 from hypothesis import event, example, given
 from hypothesis import strategies as st
 
-from heliograph.base.csv.cells import line_of, neutral
+from heliograph.base.csv.cells import line_of, neutralize
 from heliograph.base.csv.columns import PHONE_COLUMNS
 from heliograph.base.csv.reader import text_of
 from heliograph.base.errors import InvalidRequest
@@ -36,7 +36,7 @@ def files(draw: st.DrawFn) -> bytes:
     cell = st.sampled_from(PHONES) | st.sampled_from(PARTS)
     rows = draw(st.lists(st.lists(cell, min_size=len(header), max_size=len(header)), max_size=4))
     mark = draw(st.sampled_from(",;\t"))
-    lines = [line_of(map(neutral, cells), mark) for cells in (header, *rows)]
+    lines = [line_of(map(neutralize, cells), mark) for cells in (header, *rows)]
     odd = st.sampled_from(("\r\n", f"{mark} {mark}\r\n", '"a"b\r\n'))
     for place in draw(st.lists(st.integers(0, len(lines)), max_size=2)):
         lines.insert(place, draw(odd))

@@ -46,12 +46,12 @@ class Carrier:
     def send(self, account: str, messages: int, segments: int = 1) -> Waiting:
         """Queues a send. Returns its first message."""
         self.sends += 1
-        with self.queue.places() as places:
+        with self.queue.give_ranks() as ranks:
             self.queue.read(
                 [(CARRIER, self.waiting[0].rank_us if self.waiting else None), (CARRIER + 1, None)],
-                places,
+                ranks,
             )
-            first_us = places.rank_us(account, CARRIER, messages * segments, self.now_ms)
+            first_us = ranks.rank_us(account, CARRIER, messages * segments, self.now_ms)
         rows = [
             Waiting(first_us + k * segments * FAIR_SPACING_US, self.sends, account, segments)
             for k in range(messages)
@@ -123,11 +123,11 @@ def test_what_was_rolled_back_is_owed_by_nobody(
     carrier, other = Carrier(), Carrier()
     for account, messages, segments, served, pause_ms in steps:
         try:
-            with carrier.queue.places() as places:
+            with carrier.queue.give_ranks() as ranks:
                 carrier.queue.read(
-                    [(CARRIER, carrier.waiting[0].rank_us if carrier.waiting else None)], places
+                    [(CARRIER, carrier.waiting[0].rank_us if carrier.waiting else None)], ranks
                 )
-                places.rank_us(account, CARRIER, 100 * messages, carrier.now_ms)
+                ranks.rank_us(account, CARRIER, 100 * messages, carrier.now_ms)
                 raise TimeoutError
         except TimeoutError:
             pass
@@ -142,12 +142,12 @@ def test_what_was_rolled_back_is_owed_by_nobody(
 
 def test_what_is_being_stored_while_the_heads_are_read_counts_as_waiting() -> None:
     queue = FairQueue()
-    with queue.places() as large:
+    with queue.give_ranks() as large:
         begin_us = large.rank_us("amina", CARRIER, 10_000, NOW_MS)
-        with queue.places() as small:
+        with queue.give_ranks() as small:
             queue.read([(CARRIER, None)], small)
             assert small.rank_us("bilal", CARRIER, 1, NOW_MS + 200) <= begin_us
-    with queue.places() as next_one:  # the heads were read before that was stored
+    with queue.give_ranks() as next_one:  # the heads were read before that was stored
         assert (
             next_one.rank_us("amina", CARRIER, 1, NOW_MS + 300)
             == begin_us + 10_000 * FAIR_SPACING_US
@@ -156,8 +156,8 @@ def test_what_is_being_stored_while_the_heads_are_read_counts_as_waiting() -> No
 
 def test_an_account_without_anything_waiting_owes_nothing() -> None:
     queue = FairQueue()
-    with queue.places() as places:
-        places.rank_us("amina", CARRIER, 10_000, NOW_MS)
-    with queue.places() as places:
-        queue.read([(CARRIER, None)], places)
-        assert places.rank_us("amina", CARRIER, 1, NOW_MS + 1) == (NOW_MS + 1) * 1_000
+    with queue.give_ranks() as ranks:
+        ranks.rank_us("amina", CARRIER, 10_000, NOW_MS)
+    with queue.give_ranks() as ranks:
+        queue.read([(CARRIER, None)], ranks)
+        assert ranks.rank_us("amina", CARRIER, 1, NOW_MS + 1) == (NOW_MS + 1) * 1_000

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from heliograph.base.errors import ServiceError
 from heliograph.carriers import GENERAL, SIMULATOR_ID, current_rates, routing
 from heliograph.messages.accept.answer import Send, exceptions_of, send_answer
-from heliograph.messages.accept.judge import Accepted, AccountFacts, WalletState, judge
+from heliograph.messages.accept.judge import AcceptedSend, AccountFacts, WalletState, judge
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.accept.tariff import Tariff
 from tests.support.factories import send_request
@@ -62,7 +62,7 @@ def requests(draw: st.DrawFn) -> SendRequest:
 @st.composite
 def judged(
     draw: st.DrawFn,
-) -> tuple[WalletState, WalletState, list[tuple[SendRequest, Accepted | ServiceError]]]:
+) -> tuple[WalletState, WalletState, list[tuple[SendRequest, AcceptedSend | ServiceError]]]:
     """Returns a wallet before and after some sends, and what became of each."""
     facts = AccountFacts(
         {"amina": "AMINA"},
@@ -88,7 +88,7 @@ def judged(
     return WalletState(credits, 0, 0), purse, verdicts
 
 
-Story = tuple[WalletState, WalletState, list[tuple[SendRequest, Accepted | ServiceError]]]
+Story = tuple[WalletState, WalletState, list[tuple[SendRequest, AcceptedSend | ServiceError]]]
 
 
 @given(judged())
@@ -96,7 +96,7 @@ def test_the_wallet_loses_exactly_what_the_sends_were_charged_and_never_more_tha
     story: Story,
 ) -> None:
     before, after, verdicts = story
-    accepted = [verdict for _, verdict in verdicts if isinstance(verdict, Accepted)]
+    accepted = [verdict for _, verdict in verdicts if isinstance(verdict, AcceptedSend)]
     assert (
         before.sms_credits - after.sms_credits
         == sum(verdict.credits_used for verdict in accepted)
@@ -144,7 +144,7 @@ def test_every_recipient_is_sent_to_or_rejected_or_a_duplicate(story: Story) -> 
 @given(judged())
 def test_runs_hold_every_message_once_in_order_and_keep_to_one_carrier(story: Story) -> None:
     for _, verdict in story[2]:
-        if isinstance(verdict, Accepted):
+        if isinstance(verdict, AcceptedSend):
             assert [run.first for run in verdict.priced.runs] == _starts(
                 [run.messages for run in verdict.priced.runs]
             )

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.carriers import GENERAL, current_rates, routing
-from heliograph.messages.accept.pricing import STRETCH, Priced, price
+from heliograph.messages.accept.pricing import STRETCH, PricedRecipients, price
 from heliograph.messages.accept.tariff import DestinationPlan, Run, Tariff
 from heliograph.text import Phone
 
@@ -47,7 +47,7 @@ def phones(draw: st.DrawFn) -> list[Phone]:
     return [Phone(str(number), country[str(number)[:3]]) for number in numbers]
 
 
-def priced(listed: list[routing.Route], down: frozenset[int], to: list[Phone]) -> Priced:
+def priced(listed: list[routing.Route], down: frozenset[int], to: list[Phone]) -> PricedRecipients:
     tariff = Tariff(routing.Routes(listed), current_rates.Rates(RATES), down)
     return price(to, 2, tariff.offers(ACCOUNT, None, sandbox=False), 9_000)
 
@@ -117,5 +117,5 @@ def test_single_sends_and_stretches_fall_to_each_carrier_in_proportion(
         assert abs(taken.count(carrier) - NUMBERS * part) <= bound, (carrier, part)
 
 
-def _prefixes(found: Priced) -> list[str]:
+def _prefixes(found: PricedRecipients) -> list[str]:
     return [run.prefix for run in found.runs for _ in messages_of(run)]

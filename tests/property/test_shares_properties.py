@@ -43,7 +43,7 @@ class Process:
         self.waives = False
 
     def now(self, now_s: float) -> float:
-        return self.share.now(
+        return self.share.current_rate(
             senders(self.known, CARRIER_ID),
             self.epoch,
             others=len(self.known) > 1,
@@ -60,7 +60,7 @@ class Process:
             self.known, self.looked_s, self.next_look_s = dict(registered), now_s, now_s + LOOK_S
         self.pace.agree(self.now(now_s))
         count = self.pace.allowance(now_s)
-        self.pace.sent(count, now_s)
+        self.pace.note_sent(count, now_s)
         return count
 
 
@@ -116,16 +116,16 @@ def test_the_parts_are_the_whole_and_differ_by_one_a_second_at_most(tps: float, 
 
 def test_who_is_blind_sends_nothing_and_goes_on_when_it_sees_that_it_is_alone() -> None:
     share = Share(10.0, alone=True)
-    assert share.now([1], 1, others=False, looked_s=0, now_s=BLIND_S) == 10
-    assert share.now([1], 1, others=False, looked_s=0, now_s=BLIND_S + 0.1) == 0
-    assert share.now([1], 1, others=False, looked_s=9, now_s=9) == 0
-    assert share.now([1], 1, others=False, looked_s=9, now_s=9 + LEFT_S) == 10
+    assert share.current_rate([1], 1, others=False, looked_s=0, now_s=BLIND_S) == 10
+    assert share.current_rate([1], 1, others=False, looked_s=0, now_s=BLIND_S + 0.1) == 0
+    assert share.current_rate([1], 1, others=False, looked_s=9, now_s=9) == 0
+    assert share.current_rate([1], 1, others=False, looked_s=9, now_s=9 + LEFT_S) == 10
 
 
 def test_a_newcomer_waits_until_the_others_know_of_it() -> None:
     share = Share(11.0, alone=False)
     shares = [
-        share.now([1, 2], 2, others=True, looked_s=now_s, now_s=now_s)
+        share.current_rate([1, 2], 2, others=True, looked_s=now_s, now_s=now_s)
         for now_s in (0, JOINED_S - 0.1, JOINED_S)
     ]
     assert shares == [0, 0, 5]
@@ -149,7 +149,7 @@ def test_one_that_comes_and_goes_leaves_the_others_their_rate(
         senders = [1, 2, 3] if now_s % period_s < period_s / 2 else [1, 2]
         looked_s = 0.0 if now_s < blind_s else now_s
         parts = [
-            share.now(senders, me, others=True, looked_s=looked_s, now_s=now_s)
+            share.current_rate(senders, me, others=True, looked_s=looked_s, now_s=now_s)
             for me, share in shares.items()
         ]
         if now_s > blind_s + JOINED_S + TICK_S:

@@ -25,9 +25,9 @@ def test_no_second_holds_more_than_the_rate(
         now_s += pause_s
         count = min(pace.allowance(now_s), wanted)
         assert 0 <= count <= max(1, tps * BURST_S)
-        pace.sent(count, now_s)
+        pace.note_sent(count, now_s)
         sent.append((now_s, count))
-        pace.answered(0 if throttled else count, count if throttled else 0, now_s)
+        pace.note_answers(0 if throttled else count, count if throttled else 0, now_s)
     for began_s, _ in sent:
         assert sum(count for at_s, count in sent if began_s <= at_s < began_s + 1) <= ceil(tps)
     assert pace.tps is not None

@@ -14,8 +14,8 @@ from heliograph.webhooks.http.address_guard import (
     AddressRefused,
     AllowedNetworks,
     check_url,
+    guarded_socket,
     judge,
-    judged_socket,
 )
 from tests.support.property.addresses import Address, spelled
 
@@ -68,7 +68,7 @@ any_address = st.one_of(
 def test_nothing_is_sent_to_an_address_that_is_not_outside(address: Address) -> None:
     assert judge(address) is not None
     with pytest.raises(AddressRefused):
-        judged_socket(
+        guarded_socket(
             (
                 socket.AF_INET if address.version == 4 else socket.AF_INET6,
                 socket.SOCK_STREAM,

@@ -17,7 +17,7 @@ BEGIN: Final = 'ip link set lo up && mount --bind "$1" /etc/resolv.conf && exec 
 TRY: Final = f"""
 import os, socket, time
 from heliograph.carriers import trial_connection
-from heliograph.carriers.smpp.trial_bind import tried_bind
+from heliograph.carriers.smpp.trial_bind import run_trial_bind
 
 silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 silent.bind(("127.0.0.1", 53))
@@ -25,7 +25,7 @@ silent.settimeout(5)
 given = {{"host": "smsc.example.net", "port": 2775, "system_id": "amina"}}
 connection = trial_connection("gh", given, "x")
 began_s = time.monotonic()
-state, detail = tried_bind(connection, {WITHIN_S})
+state, detail = run_trial_bind(connection, {WITHIN_S})
 print(time.monotonic() - began_s, state.value, len(silent.recv(512)) > 0, flush=True)
 os._exit(0)  # the thread that still waits would hold up an ordinary end
 """

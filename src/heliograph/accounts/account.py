@@ -11,7 +11,7 @@ from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import Forbidden, InvalidRequest, NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 
 PREFIX: Final = "acc"
@@ -170,10 +170,10 @@ def find(tx: Connection, id_or_name: str) -> Account:
         return of_row(by_text_id)
     found = with_name(tx, id_or_name)
     if not found:
-        raise NotFound(f"There is no account with the id or name {shown(id_or_name)}.")
+        raise NotFound(f"There is no account with the id or name {quote_value(id_or_name)}.")
     if len(found) > 1:
         raise InvalidRequest(
-            f"Several accounts are named {shown(id_or_name)}; say which by its id:"
+            f"Several accounts are named {quote_value(id_or_name)}; say which by its id:"
             f" {', '.join(map(text_id, found))}."
         )
     return found[0]

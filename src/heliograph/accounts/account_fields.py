@@ -6,7 +6,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from heliograph.accounts.account import CUSTOMER_PREFIX, PREFIX
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import one_line, refused
 from heliograph.text.countries import country
 
@@ -25,7 +25,8 @@ def read_name(field: str, text: str) -> str:
     if name.startswith((f"{PREFIX}_", f"{CUSTOMER_PREFIX}_")):
         raise refused(
             field,
-            f"must not begin like an id, with {PREFIX}_ or {CUSTOMER_PREFIX}_; it is {shown(name)}",
+            f"must not begin like an id, with {PREFIX}_ or {CUSTOMER_PREFIX}_; it is"
+            f" {quote_value(name)}",
         )
     return name
 
@@ -37,7 +38,8 @@ def known_country(field: str, code: str) -> str:
     found = country(code)
     if found is None:
         raise refused(
-            field, f"must be a country of ISO 3166-1 in two letters, such as GH, not {shown(code)}"
+            field,
+            f"must be a country of ISO 3166-1 in two letters, such as GH, not {quote_value(code)}",
         )
     return found
 
@@ -50,5 +52,6 @@ def known_time_zone(name: str) -> str:
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise refused(
             "time_zone",
-            f"must be a time zone of the IANA database, such as Africa/Accra, not {shown(name)}",
+            "must be a time zone of the IANA database, such as Africa/Accra, not"
+            f" {quote_value(name)}",
         ) from error

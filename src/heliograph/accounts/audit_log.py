@@ -19,7 +19,7 @@ from heliograph.accounts.tables import AUTHOR_NAME_MAX, DETAIL_MAX, audit_log
 from heliograph.base import ids
 from heliograph.base.clock import DAY_MS
 from heliograph.base.paging import PageWanted
-from heliograph.base.short_texts import cut
+from heliograph.base.short_texts import shorten
 from heliograph.database.pruning import PruningRule
 
 COUNTED_MS: Final = 3_600_000  # what one entry counts: of a day there are 24 for each action
@@ -119,11 +119,11 @@ def _row(number: int, account_id: str, author: Author, entry: AuditEntry) -> dic
         "account_id": account_id,
         "author_kind": author.kind.value,
         "author_id": author.id,
-        # `cut` adds a sign of its own
-        "author_name": cut(author.name, AUTHOR_NAME_MAX - 1),
+        # `shorten` adds a sign of its own
+        "author_name": shorten(author.name, AUTHOR_NAME_MAX - 1),
         "action": entry.action,
         "record": entry.record,
-        "detail": None if entry.detail is None else cut(entry.detail, DETAIL_MAX - 1),
+        "detail": None if entry.detail is None else shorten(entry.detail, DETAIL_MAX - 1),
     }
 
 

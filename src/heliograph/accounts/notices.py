@@ -16,7 +16,7 @@ from heliograph.database.statements import (
     Row,
     Text,
     columns_of,
-    same,
+    portable,
     values_of,
 )
 
@@ -31,7 +31,7 @@ class Notice(Row, frozen=True):
     created_at_ms: BigInt
 
 
-_NOTICE: Final = same(
+_NOTICE: Final = portable(
     Notice, Nothing, f"INSERT INTO notices ({columns_of(Notice)}) VALUES ({values_of(Notice)})"
 )
 

@@ -10,7 +10,7 @@ from heliograph.accounts import account_fields
 from heliograph.accounts.account import Account
 from heliograph.accounts.account_fields import DAILY_CREDITS_MAX, known_country, known_time_zone
 from heliograph.base.errors import FieldError
-from heliograph.base.forms import Form, keeping
+from heliograph.base.forms import Form, text_reader
 
 
 class OwnerSettings(NamedTuple):
@@ -32,13 +32,15 @@ def read_owner_settings(body: Mapping[str, Any], account: Account) -> OwnerSetti
     """
     form = Form(body)
     asked = OwnerSettings(
-        form.value("name", read=keeping(partial(account_fields.read_name, "name")), required=True)
-        or "",
         form.value(
-            "country_code", read=keeping(partial(known_country, "country_code")), required=True
+            "name", read=text_reader(partial(account_fields.read_name, "name")), required=True
         )
         or "",
-        form.value("time_zone", read=keeping(known_time_zone), required=True) or "",
+        form.value(
+            "country_code", read=text_reader(partial(known_country, "country_code")), required=True
+        )
+        or "",
+        form.value("time_zone", read=text_reader(known_time_zone), required=True) or "",
         form.value("countries", read=_known_countries),
         form.integer("daily_credits", least=0, most=DAILY_CREDITS_MAX),
     )
@@ -51,7 +53,7 @@ def read_owner_settings(body: Mapping[str, Any], account: Account) -> OwnerSetti
 
 
 def _known_countries(codes: Collection[str]) -> list[str]:
-    return [keeping(partial(known_country, "countries"))(code) for code in codes]
+    return [text_reader(partial(known_country, "countries"))(code) for code in codes]
 
 
 def _errors_of_looser_limits(account: Account, asked: OwnerSettings) -> Iterator[FieldError]:

@@ -11,7 +11,7 @@ from heliograph.alerts.rules import AlertKind, AlertRule
 from heliograph.alerts.tables import SUBJECT_MAX, TITLE_MAX
 from heliograph.alerts.watched_wallets import all_watched
 from heliograph.base.clock import DAY_MS, MINUTE_MS
-from heliograph.base.short_texts import cut
+from heliograph.base.short_texts import shorten
 from heliograph.carriers import SIMULATOR_ID, LinkState
 from heliograph.monitoring import SAMPLES_LATE_MS, Situation, carrier_checks, situation
 from heliograph.webhooks import endpoints
@@ -69,7 +69,7 @@ def find_breaches_of(tx: Connection, rules: list[AlertRule], now_ms: int) -> Fou
 
 def _cut_to_length(breach: Breach) -> Breach:
     return breach._replace(
-        subject=cut(breach.subject, SUBJECT_MAX - 1), title=cut(breach.title, TITLE_MAX - 1)
+        subject=shorten(breach.subject, SUBJECT_MAX - 1), title=shorten(breach.title, TITLE_MAX - 1)
     )
 
 
@@ -125,7 +125,7 @@ def _low_wallets(check: _RuleCheck, _: int) -> Iterator[Breach]:
     watched = all_watched(check.tx)
     wallets = wallet.wallets_of(check.tx, [each.account.id for each in watched])
     for each in watched:
-        has = wallets[each.account.id].shown.sms_credits
+        has = wallets[each.account.id].visible_figures.sms_credits
         if has < each.credits_min and each.account.closed_at_ms is None:
             yield Breach(
                 AlertKind.WALLET_LOW,

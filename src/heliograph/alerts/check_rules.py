@@ -25,7 +25,7 @@ LOOKED_MAX: Final = 500  # more than all rules together find at once
 _NOT_OVER: Final = alerts.c.over_at_ms.is_(None)
 
 
-class FoundNow(NamedTuple):
+class CurrentBreaches(NamedTuple):
     """Holds what breaks rules, and how long each kind is held. `is_quiet` says that nothing is
     wrong, nor was at the look before, so there is nothing to store.
     """
@@ -42,7 +42,7 @@ class AlertsChanged(NamedTuple):
     ended: list[str]
 
 
-def find_breaches(tx: Connection, now_ms: int) -> FoundNow:
+def find_breaches(tx: Connection, now_ms: int) -> CurrentBreaches:
     """Returns what breaks the rules at a moment. It only reads, so that nobody waits for it."""
     from heliograph.alerts.broken_rules import find_breaches_of
 
@@ -50,10 +50,10 @@ def find_breaches(tx: Connection, now_ms: int) -> FoundNow:
     found = find_breaches_of(tx, rules, now_ms)
     is_open = tx.execute(sa.select(alerts.c.id).where(_NOT_OVER).limit(1)).first() is not None
     hold_ms: dict[str, int] = {rule.kind: rule.hold_s * 1_000 for rule in rules}
-    return FoundNow(found, hold_ms, is_quiet=not (found.breaches or is_open))
+    return CurrentBreaches(found, hold_ms, is_quiet=not (found.breaches or is_open))
 
 
-def store_found(tx: Connection, seen: FoundNow, now_ms: int) -> AlertsChanged:
+def store_found(tx: Connection, seen: CurrentBreaches, now_ms: int) -> AlertsChanged:
     """Compares what is wrong with what is known to be, and stores what has changed."""
     found, hold_ms, _ = seen
     breaches = {(str(breach.kind), breach.subject): breach for breach in found.breaches}

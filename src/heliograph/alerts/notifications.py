@@ -9,7 +9,7 @@ from heliograph.alerts.check_rules import OPENED, OVER
 from heliograph.alerts.recipients import secret_of
 from heliograph.alerts.tables import FAILURE_MAX, alert_tellings, alerts
 from heliograph.base.secrets import Keys, SecretUnreadable
-from heliograph.base.short_texts import cut, printable
+from heliograph.base.short_texts import printable, shorten
 
 TOLD_AT_ONCE: Final = 20  # at most so many connections to others
 TRIES_MAX: Final = 8  # the last one comes two hours after the first
@@ -80,7 +80,7 @@ def record_sent(tx: Connection, notification_id: str, now_ms: int) -> None:
 
 def record_failure(tx: Connection, notification_id: str, why: str) -> None:
     """Stores why a notification could not be sent this time."""
-    _note(tx, notification_id, failure=cut(printable(why), FAILURE_MAX - 1))
+    _note(tx, notification_id, failure=shorten(printable(why), FAILURE_MAX - 1))
 
 
 def _note(tx: Connection, notification_id: str, **values: int | str | None) -> None:

@@ -12,7 +12,7 @@ from heliograph.base import ids
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.secrets import Keys, decrypt, encrypt
 from heliograph.base.short_texts import refused
-from heliograph.database.sealed_columns import Encrypted, Sealed
+from heliograph.database.sealed_columns import Encrypted, SealedColumn
 from heliograph.webhooks.http.address_guard import AllowedNetworks, check_url
 from heliograph.webhooks.sign import new_secret
 
@@ -20,7 +20,7 @@ RECIPIENT_PREFIX: Final = "alr"
 RECIPIENTS_MAX: Final = 20  # each is told of each alert, and all at once
 PURPOSE: Final = "alert webhook secret"
 SEALED: Final = (
-    Sealed(
+    SealedColumn(
         "alert_webhook_secrets",
         alert_recipients.c.secret,
         lambda keys: Encrypted(keys, PURPOSE),

@@ -106,7 +106,7 @@ def change_rule(
     return after
 
 
-def but_found(number: int | None) -> str:
+def refused_number(number: int | None) -> str:
     """Returns what is said of a number that is refused. One below 0 stands for a text of a form
     that is no number, so it is not repeated.
     """
@@ -124,8 +124,10 @@ def set_rule(tx: Connection, rule: AlertRule) -> None:
         rule.threshold is not None and allowed.least <= rule.threshold <= allowed.most
     ):
         span = f"{allowed.least} to {allowed.most} {allowed.unit}"
-        raise refused("threshold", f"must be a whole number, {span}{but_found(rule.threshold)}")
+        raise refused(
+            "threshold", f"must be a whole number, {span}{refused_number(rule.threshold)}"
+        )
     if not 0 <= rule.hold_s <= HOLD_S_MAX:
-        allowed_s = f"0 to {HOLD_S_MAX} s{but_found(rule.hold_s)}"
+        allowed_s = f"0 to {HOLD_S_MAX} s{refused_number(rule.hold_s)}"
         raise refused("hold_s", f"must be a whole number, {allowed_s}")
     upsert(tx, alert_rules, {**rule._asdict(), "kind": rule.kind.value})

@@ -19,7 +19,7 @@ from heliograph.base.mail.deliver_mail import base_url_of, deliver_by, sender_of
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.webhooks.http.address_guard import allowed_networks
-from heliograph.webhooks.http.attempt import Answered
+from heliograph.webhooks.http.attempt import HttpAnswer
 from heliograph.webhooks.http.make_poster import make_poster
 from heliograph.webhooks.sign import headers
 
@@ -93,7 +93,7 @@ class AlertNotifier:
             event_id_of(notification), event_of(notification), body, now_ms // 1_000, secret
         )
         outcome = await poster.post(notification.address, signed, body)
-        if not isinstance(outcome, Answered):
+        if not isinstance(outcome, HttpAnswer):
             return f"{outcome.reason}: {outcome.detail}"
         return None if outcome.ok else f"It answered with status {outcome.status}."
 

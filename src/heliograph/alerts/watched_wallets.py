@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts
 from heliograph.accounts import Account
-from heliograph.alerts.rules import but_found
+from heliograph.alerts.rules import refused_number
 from heliograph.alerts.tables import watched_wallets
 from heliograph.alerts.upsert import lock_table, upsert
 from heliograph.base.errors import InvalidRequest, NotFound
@@ -54,7 +54,7 @@ def watch_wallet(tx: Connection, account: str, credits_min: int) -> WatchedWalle
     except (NotFound, InvalidRequest) as none:
         raise refused("account", f"names none: {none}") from none
     if not 1 <= credits_min <= CREDITS_MAX:
-        allowed = f"1 to {CREDITS_MAX}{but_found(credits_min)}"
+        allowed = f"1 to {CREDITS_MAX}{refused_number(credits_min)}"
         raise refused("credits", f"must be a whole number, {allowed}")
     # two at once would each count the others, and not each other
     others = [each for each in locked_watched(tx) if each.account.id != found.id]

@@ -24,10 +24,10 @@ from heliograph.base.errors import (
     RateLimited,
     ServiceError,
 )
-from heliograph.base.forms import SHOWN_MAX, Query, shown
+from heliograph.base.forms import SHOWN_MAX, Query, quote_value
 from heliograph.base.json import encode
 from heliograph.base.log import Log, error_fields
-from heliograph.base.short_texts import cut
+from heliograph.base.short_texts import shorten
 from heliograph.database.cache import ConfigCache
 from heliograph.database.commits import Commits
 from heliograph.keys import KeyUsage, Limiter, Principal, RateAllowance, authenticate
@@ -120,7 +120,7 @@ class Api:
             headers += more
         await respond(scope, send, ended.status, headers, body)
         seconds = time.perf_counter() - started_s
-        metrics.request_answered(scope["method"], route, ended.status, seconds)
+        metrics.count_request(scope["method"], route, ended.status, seconds)
         if principal is not None:
             self.requests.note(principal, request_id, scope["method"], route, ended, seconds)
         if self.logs_requests:
@@ -286,7 +286,7 @@ def _query_pairs(query_string: bytes) -> list[tuple[str, str]]:
 def _check_content(headers: Headers) -> None:
     for name, value in headers:
         if name == b"content-encoding" and value.strip().lower() not in (b"identity", b""):
-            coding = cut(value.decode("latin-1"), SHOWN_MAX)
+            coding = shorten(value.decode("latin-1"), SHOWN_MAX)
             raise InvalidRequest(
                 f"The body is compressed (Content-Encoding: {coding}), which is not read here; send"
                 " it as it is.",
@@ -297,7 +297,8 @@ def _check_content(headers: Headers) -> None:
             b"",
         ):
             raise InvalidRequest(
-                f"Content-Type must be application/json, not {shown(value.decode('latin-1'))}.",
+                "Content-Type must be application/json, not"
+                f" {quote_value(value.decode('latin-1'))}.",
                 reason="invalid_json",
             )
 

@@ -153,7 +153,7 @@ class App:
         """Stores when keys were last used. The operator is told of it and nothing depends on it,
         so what cannot be stored is left out.
         """
-        used = self.api.usage.taken()
+        used = self.api.usage.take_all()
         try:
             await asyncio.to_thread(self._db.transact, lambda tx: store_usage(tx, used))
         except ServiceError as error:
@@ -163,7 +163,7 @@ class App:
         """Stores what was noted for the request log. What cannot be stored is left out, as with the
         last uses of keys.
         """
-        noted = self.api.requests.taken()
+        noted = self.api.requests.take_all()
         if not noted:
             return
         try:

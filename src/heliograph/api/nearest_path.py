@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from heliograph.api.openapi import BASE_PATH
-from heliograph.base.short_texts import cut
+from heliograph.base.short_texts import shorten
 
 PATH_SHOWN_MAX: Final = 100
 # characters of a path that is compared with ours, the longest of which has half as many
@@ -35,7 +35,7 @@ class PathSuggestions:
     def not_found(self, method: str, path: str) -> str:
         """Returns the message of a 404 below `/api/v1`."""
         return (
-            f"There is nothing at {cut(BASE_PATH + path, PATH_SHOWN_MAX)!r}."
+            f"There is nothing at {shorten(BASE_PATH + path, PATH_SHOWN_MAX)!r}."
             f" {_words_for(self._found(method, path))}{DESCRIBED}"
         )
 

@@ -66,7 +66,7 @@ class Threads:
         self._commits.check()
         loop = asyncio.get_running_loop()
         if not self._hears:
-            self._commits.hear(self._give_up)
+            self._commits.on_unconfirmed(self._give_up)
             self._hears = True
         answer: asyncio.Future[T] = loop.create_future()
         self._changing.add(answer)

@@ -10,7 +10,7 @@ from heliograph.audit.proofs import (
     begin_proof,
     end_proof,
     findings_of,
-    listed_proofs,
+    newest_proofs,
     open_proof,
     store_progress,
 )
@@ -29,7 +29,7 @@ __all__ = [
     "end_proof",
     "events_size",
     "findings_of",
-    "listed_proofs",
+    "newest_proofs",
     "open_proof",
     "prove",
     "read_logs",

@@ -15,7 +15,7 @@ from heliograph.audit.causes import COMMAND_STATUS
 from heliograph.audit.finding import LOST, UNEXPLAINED, Finding
 from heliograph.audit.overrides import Overrides, operator_overrides
 from heliograph.audit.positions import MessagePosition, message_positions
-from heliograph.audit.reconcile import Reconciliation, missing
+from heliograph.audit.reconcile import Reconciliation, find_missing
 from heliograph.audit.smsc_log import SmscLog
 from heliograph.messages.carrier.settle import NOT_ENCODED
 from heliograph.messages.retention import MESSAGES, first_kept
@@ -92,17 +92,17 @@ def _findings(
         for kind, what in (
             *_faults(message),
             *_too_many(message),
-            *_made_up(message, overrides.get(message.id, _NO_OVERRIDES)),
+            *_find_unfounded(message, overrides.get(message.id, _NO_OVERRIDES)),
         ):
             yield Finding(kind, message.text_id, what)
         if reconciliation is not None:
-            yield from reconciliation.of(message)
+            yield from reconciliation.check(message)
         yield from strays
         strays.clear()
     yield from strays
-    yield from missing(accepted)
+    yield from find_missing(accepted)
     if reconciliation is not None:
-        yield from reconciliation.left()
+        yield from reconciliation.check_rest()
 
 
 def _faults(message: MessagePosition) -> Iterator[tuple[str, str]]:
@@ -171,7 +171,7 @@ def _too_many(message: MessagePosition) -> Iterator[tuple[str, str]]:
         yield UNEXPLAINED, "a segment in flight was accepted before, and was not to be sent again"
 
 
-def _made_up(message: MessagePosition, overrides: Overrides) -> Iterator[tuple[str, str]]:
+def _find_unfounded(message: MessagePosition, overrides: Overrides) -> Iterator[tuple[str, str]]:
     """Finds failures that no receipt brings about."""
     code, whole = message.error_code, message.all_parts
     if message.status != FAILED:

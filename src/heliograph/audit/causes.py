@@ -8,7 +8,7 @@ from heliograph.audit.finding import UNEXPLAINED
 from heliograph.audit.overrides import Overrides
 from heliograph.audit.positions import MessagePosition
 from heliograph.audit.smsc_log import STATE_BITS, SmscLog, Submit
-from heliograph.audit.submissions import parts_of, which
+from heliograph.audit.submissions import parts_in_words, parts_of
 from heliograph.messages.states import DELIVERED, FAILED
 
 DELIVRD: Final = STATE_BITS["DELIVRD"]
@@ -25,7 +25,7 @@ COMMAND_STATUS: Final = "command_status 0x"  # in the error_message of what a ca
 _STATUS: Final = re.compile(COMMAND_STATUS + "([0-9A-F]{8})")
 
 
-class _SaidOfMessage(NamedTuple):
+class _Statements(NamedTuple):
     """Collects what was said of a message. `receipts` are STATE_BITS of its receipts. `delivered`
     has a bit for each segment that was said to be delivered.
     """
@@ -45,7 +45,7 @@ def causes(
     `submits` are those of this message. `is_unmatched` says whether a submission's receipt has
     found no message.
     """
-    said = _said(message, submits, overrides, log, is_unmatched)
+    said = _statements_of(message, submits, overrides, log, is_unmatched)
     if message.status == DELIVERED:
         missing = message.all_parts & ~said.delivered
         if missing:
@@ -53,20 +53,20 @@ def causes(
                 UNEXPLAINED,
                 (
                     "it is delivered, but the SMSC did not report that of"
-                    f" {which(missing, message.segments)}"
+                    f" {parts_in_words(missing, message.segments)}"
                 ),
             )
     if message.status == FAILED:
         yield from _failures(message, submits, overrides, said.receipts)
 
 
-def _said(
+def _statements_of(
     message: MessagePosition,
     submits: Sequence[Submit],
     overrides: Overrides,
     log: SmscLog,
     is_unmatched: Callable[[Submit], bool],
-) -> _SaidOfMessage:
+) -> _Statements:
     owned = 0
     for submit in submits:
         owned |= parts_of(message, submit) if submit.owner == message.id else 0
@@ -82,10 +82,10 @@ def _said(
     if message.status == DELIVERED and not receipts & DELIVRD:
         delivered = 0  # where one segment asks for a receipt, it decides for the others
     if overrides.matched:
-        receipts |= log.said_to(str(message.recipient))
+        receipts |= log.receipt_states_of(str(message.recipient))
     taken = [(submit.at_ms, parts_of(message, submit)) for submit in submits if submit.is_taken]
-    delivered |= overrides.delivered(taken, bool(receipts & DELIVRD), message.segments)
-    return _SaidOfMessage(receipts, delivered)
+    delivered |= overrides.delivered_bits(taken, bool(receipts & DELIVRD), message.segments)
+    return _Statements(receipts, delivered)
 
 
 def _failures(

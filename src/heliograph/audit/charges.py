@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.database.reads import raw_id, streamed, streamed_records
+from heliograph.database.reads import raw_id, stream, stream_records
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.tables import groups, messages, sends, tallies
@@ -126,7 +126,7 @@ def _by_messages(tx: Connection, first: str, found: list[Discrepancy]) -> Iterat
         raw_id(groups.c.campaign_id).label("campaign_id"),
     ).outerjoin_from(sends, groups, groups.c.id == columns.group_id)
     query = query.where(columns.id >= first)
-    for send in streamed_records(tx, query.order_by(columns.id), _SendFigures):
+    for send in stream_records(tx, query.order_by(columns.id), _SendFigures):
         total = totals.of(send)
         found.extend(Discrepancy(send.account_id, what) for what in _differences(send, total))
         is_kept = send.campaign_id is None or send.campaign_id >= first
@@ -212,7 +212,7 @@ def _totals(tx: Connection, first: str) -> Iterator[_Total]:
     query = query.where(columns.id >= first)
     same_send = attrgetter("send_id", "account_id", "sandbox")
     for (send_id, account_id, sandbox), rows in groupby(
-        streamed(tx, query.order_by(columns.id)), key=same_send
+        stream(tx, query.order_by(columns.id)), key=same_send
     ):
         count = credits = refunded = 0
         for row in rows:
@@ -237,7 +237,7 @@ def _by_tallies(tx: Connection, first: str) -> Iterator[_SendCredits]:
         .group_by(columns.campaign_id, columns.account_id)
         .order_by(columns.campaign_id)
     )
-    for row in streamed(tx, query):
+    for row in stream(tx, query):
         campaign = ids.text_of_raw(CAMPAIGN_PREFIX, row.campaign_id)
         yield _SendCredits(row.campaign_id, row.account_id, campaign, int(row.credits), 0)
 
@@ -254,7 +254,7 @@ def _by_entries(tx: Connection, first: str, found: list[Discrepancy]) -> Iterato
         columns.reference,
     )
     query = query.where(columns.type.in_(("sms_charge", "sms_refund"))).order_by(columns.id)
-    for entry in streamed_records(tx, query, _SmsEntry):
+    for entry in stream_records(tx, query, _SmsEntry):
         reference = entry.reference
         if reference is None:
             found.append(

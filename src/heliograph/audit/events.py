@@ -20,7 +20,7 @@ from heliograph.audit.opted_out import verify_opt_outs
 from heliograph.audit.received import verify_received
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
-from heliograph.database.reads import raw_id, streamed, streamed_records
+from heliograph.database.reads import raw_id, stream, stream_records
 from heliograph.messages.events import KIND_OF
 from heliograph.messages.retention import EVENTS, MESSAGES, first_kept
 from heliograph.messages.states import FAILED
@@ -154,7 +154,7 @@ def _of_messages(
         columns.failed_at_ms,
     )
     query = query.where(columns.id >= first).order_by(columns.id)
-    for message in streamed_records(tx, query, _MessageTimes):
+    for message in stream_records(tx, query, _MessageTimes):
         text_id = ids.text_of_raw("msg", message.id)
         yield from told.before(text_id)
         events = told.of(text_id)
@@ -283,7 +283,7 @@ def _message_events(tx: Connection) -> Iterator[_AuditedEvent]:
         error_code.label("error_code"),
     )
     query = query.where(columns.kind.in_(KIND_OF.values())).order_by("about")
-    for event in streamed_records(tx, query, _AuditedEvent):
+    for event in stream_records(tx, query, _AuditedEvent):
         yield event if event.about else event._replace(about="nothing")
 
 
@@ -306,7 +306,7 @@ def _of_endpoints(
         columns.kind,
         columns.created_at_ms.label("at_ms"),
     ).order_by(columns.id)
-    for event in streamed_records(tx, query, _EventOfAnyKind):
+    for event in stream_records(tx, query, _EventOfAnyKind):
         while of_event is not None and of_event < event.id:  # of an event that was pruned first
             of_event, places = next(placed, (None, iter(())))
         found = list[str]()
@@ -342,7 +342,7 @@ def _placed(tx: Connection) -> Iterator[_AtEndpoint]:
         .c
     )
     query: Any = sa.select(raw_id(both.event_id), raw_id(both.endpoint_id)).order_by(both.event_id)
-    return (_AtEndpoint(event_id, endpoint_id) for event_id, endpoint_id in streamed(tx, query))
+    return (_AtEndpoint(event_id, endpoint_id) for event_id, endpoint_id in stream(tx, query))
 
 
 def _event(event_id: str) -> str:

@@ -16,7 +16,7 @@ from heliograph.audit.listeners import EndpointsByAccount, must_have_heard
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.paging import first_id_of
-from heliograph.database.reads import raw_id, streamed
+from heliograph.database.reads import raw_id, stream
 from heliograph.opt_outs import OPT_OUT_PREFIX
 from heliograph.opt_outs.tables import suppressions
 from heliograph.wallet import Discrepancy
@@ -86,7 +86,7 @@ def _standing(tx: Connection, since_ms: int) -> Iterator[_OptOutAt]:
         columns.sender,
     )
     recent = query.where(columns.id >= first_id_of(since_ms)).order_by(columns.id)
-    for row in streamed(tx, recent):
+    for row in stream(tx, recent):
         key = _OptOutKey(row.account_id, row.sandbox, str(row.phone), row.sender)
         yield _OptOutAt(ids.made_at_ms(int(row.id, 16)), key, row.id)
 
@@ -106,7 +106,7 @@ def _opt_out_events(tx: Connection, since_ms: int) -> Iterator[_OptOutAt]:
         sender.label("sender"),
     )
     recent = query.where(columns.kind == CONTACT_OPTED_OUT, columns.created_at_ms >= since_ms)
-    for row in streamed(tx, recent.order_by(columns.created_at_ms)):
+    for row in stream(tx, recent.order_by(columns.created_at_ms)):
         digits = row.phone if row.phone is not None and row.phone.isdigit() else None
         key = _OptOutKey(row.account_id, row.sandbox, digits, row.sender or "")
         yield _OptOutAt(row.created_at_ms, key, row.id)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.database.reads import raw_id, streamed
+from heliograph.database.reads import raw_id, stream
 from heliograph.messages.tables import operator_decisions
 
 _ACCEPTED: Final = ("sent", "delivered", "undeliverable", "receipt")  # the carrier has it
@@ -59,7 +59,7 @@ class Overrides:
             parts, self._unheard[place] = parts & ~left, left & ~parts
         return not parts
 
-    def delivered(
+    def delivered_bits(
         self, taken: Sequence[tuple[int, int]], said_delivered: bool, segments: int
     ) -> int:
         """Returns the bits of segments whose delivery nobody else needs to have said. `taken` says
@@ -101,7 +101,7 @@ def operator_overrides(tx: Connection) -> dict[str, Overrides]:
         columns.decided_at_ms,
     ).order_by(columns.id)
     found: dict[str, list[LoggedDecision]] = defaultdict(list)
-    for row in streamed(tx, query):
+    for row in stream(tx, query):
         decided = LoggedDecision(row.decision, row.parts, row.decided_at_ms)
         found[row.message_id].append(decided)
     return {message_id: Overrides(logged) for message_id, logged in found.items()}

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.database.reads import raw_id, streamed, streamed_records
+from heliograph.database.reads import raw_id, stream, stream_records
 from heliograph.messages.queue import BULK_FROM_US, HELD_FROM_US
 from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.tables import groups, inflight, messages, queue, sends
@@ -109,7 +109,7 @@ def message_positions(tx: Connection, stray: Stray) -> Iterator[MessagePosition]
         )
     )
     query = query.where(messages.c.id >= first_kept(tx, MESSAGES)).order_by(messages.c.id)
-    for bare in streamed_records(tx, query, MessagePosition):
+    for bare in stream_records(tx, query, MessagePosition):
         yield bare._replace(
             places=runs.of(int(bare.id, 16), bare.send_id, bare.segments),
             in_flight=rows.of(bare.id),
@@ -147,7 +147,7 @@ class _Runs:
             columns.rank_us,
         )
         query = query.order_by(columns.first_id)
-        self._rows = (_AuditedRun(**row._asdict()) for row in streamed(tx, query))
+        self._rows = (_AuditedRun(**row._asdict()) for row in stream(tx, query))
         self._next = next(self._rows, None)
         self._open: list[_AuditedRun] = []
         self._stray = stray
@@ -194,7 +194,7 @@ class _InFlightReader:
         query = sa.select(
             raw_id(columns.message_id).label("of_message"), columns.parts, columns.state
         ).order_by(columns.message_id, columns.part)
-        self._rows = streamed(tx, query)
+        self._rows = stream(tx, query)
         self._next: Any = next(self._rows, None)
         self._stray = stray
 

@@ -86,7 +86,7 @@ def open_proof(tx: Connection) -> StoredProof | None:
     return None if row is None else StoredProof(**row._asdict())
 
 
-def listed_proofs(tx: Connection) -> list[StoredProof]:
+def newest_proofs(tx: Connection) -> list[StoredProof]:
     """Returns all proofs that are kept, newest first."""
     query = sa.select(*_COLUMNS).order_by(ledger_proofs.c.id.desc()).limit(PROOFS_KEPT_MAX)
     return records_of(StoredProof, tx.execute(query))

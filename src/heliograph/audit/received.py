@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 from heliograph.audit.listeners import EndpointsByAccount, must_have_heard
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
-from heliograph.database.reads import raw_id, streamed_records
+from heliograph.database.reads import raw_id, stream_records
 from heliograph.inbound.tables import inbound
 from heliograph.messages.read import INBOUND_PREFIX
 from heliograph.wallet import Discrepancy
@@ -105,28 +105,28 @@ def _of_text(
             f" {rfc3339(at_ms)}"
         )
     if len(events) > 1:
-        named = ", ".join(_named(event) for event in events)
+        named = ", ".join(_name_of(event) for event in events)
         yield f"there are {len(events)} events {MESSAGE_RECEIVED} of {text_id}: {named}"
     for event in events:
         if event.at_ms != at_ms:
             yield (
-                f"{_named(event)} says that {MESSAGE_RECEIVED} of {text_id} happened at"
+                f"{_name_of(event)} says that {MESSAGE_RECEIVED} of {text_id} happened at"
                 f" {rfc3339(event.at_ms)}, but it happened at {rfc3339(at_ms)}"
             )
         elif (event.account_id, event.sandbox) != (text.account_id, text.sandbox):
             yield (
-                f"{_named(event)}, {MESSAGE_RECEIVED} of {text_id}, belongs to another account, or"
-                " to the other mode"
+                f"{_name_of(event)}, {MESSAGE_RECEIVED} of {text_id}, belongs to another account,"
+                " or to the other mode"
             )
         # a text forgets it after retention
         elif text.sender is not None and event.sender != text.sender:
-            yield f"{_named(event)}, {MESSAGE_RECEIVED} of {text_id}, shows another sender"
+            yield f"{_name_of(event)}, {MESSAGE_RECEIVED} of {text_id}, shows another sender"
 
 
 def _without_text(events: Iterator[_ReceivedEvent]) -> Iterator[Discrepancy]:
     for event in events:
         yield Discrepancy(
-            event.account_id, f"{_named(event)} is about {event.about}, which is not stored"
+            event.account_id, f"{_name_of(event)} is about {event.about}, which is not stored"
         )
 
 
@@ -138,7 +138,7 @@ def _stored_texts(tx: Connection) -> Iterator[_ReceivedText]:
         columns.sandbox,
         columns.sender,
     ).order_by(columns.id)
-    return streamed_records(tx, query, _ReceivedText)
+    return stream_records(tx, query, _ReceivedText)
 
 
 def _text_events(tx: Connection) -> Iterator[_ReceivedEvent]:
@@ -156,9 +156,9 @@ def _text_events(tx: Connection) -> Iterator[_ReceivedEvent]:
         sender.label("sender"),
     )
     of_texts = query.where(columns.kind == MESSAGE_RECEIVED).order_by("about")
-    for event in streamed_records(tx, of_texts, _ReceivedEvent):
+    for event in stream_records(tx, of_texts, _ReceivedEvent):
         yield event if event.about else event._replace(about="nothing")
 
 
-def _named(event: _ReceivedEvent) -> str:
+def _name_of(event: _ReceivedEvent) -> str:
     return f"the event {ids.text_of_raw(EVENT_PREFIX, event.id)}"

@@ -17,11 +17,11 @@ from heliograph.audit.finding import LOST, UNEXPLAINED, Finding
 from heliograph.audit.overrides import Overrides
 from heliograph.audit.positions import MessagePosition
 from heliograph.audit.repetitions import repetitions
-from heliograph.audit.smsc_log import SmscLog, Submit, plain
-from heliograph.audit.submissions import difference, forms_of, named, parts_of, which
+from heliograph.audit.smsc_log import SmscLog, Submit, plain_id
+from heliograph.audit.submissions import difference, forms_of, name_of, parts_in_words, parts_of
 from heliograph.base import ids
 from heliograph.carriers.tables import carriers
-from heliograph.database.reads import raw_id, streamed, streamed_records
+from heliograph.database.reads import raw_id, stream, stream_records
 from heliograph.messages.read import OTP
 from heliograph.messages.states import CLAIMED, DELIVERED, FAILED
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
@@ -77,15 +77,15 @@ class Reconciliation:
             columns.parts,
         )
         query = query.where(columns.message_id.is_not(None))
-        for known in streamed_records(tx, query, _CarrierRef):
+        for known in stream_records(tx, query, _CarrierRef):
             if known.carrier_id in self._simulators:
                 before = self._simulated.get(known.message_id, 0)
                 self._simulated[known.message_id] = before | known.parts
                 continue
-            given = self._log.with_id(known.ref)
+            given = self._log.submits_with_id(known.ref)
             # a doubt's, adopted from a receipt that was read in a wrong base
-            if not given and known.printed and plain(known.ref) in forms_of(known.printed):
-                given = self._log.with_id(known.printed)
+            if not given and known.printed and plain_id(known.ref) in forms_of(known.printed):
+                given = self._log.submits_with_id(known.printed)
             if not given:
                 yield Finding(
                     LOST,
@@ -104,7 +104,7 @@ class Reconciliation:
             else:
                 given[0].owner, given[0].owner_parts = known.message_id, known.parts
 
-    def of(self, message: MessagePosition) -> Iterator[Finding]:
+    def check(self, message: MessagePosition) -> Iterator[Finding]:
         """Yields what is wrong with one message."""
         if message.sandbox or message.encoding is None:
             return  # it has never gone to an SMSC
@@ -125,7 +125,7 @@ class Reconciliation:
         for kind, what in found:
             yield Finding(kind, message.text_id, what)
 
-    def left(self) -> Iterator[Finding]:
+    def check_rest(self) -> Iterator[Finding]:
         """Finds submissions that are nobody's, and logs that cannot be checked for such."""
         for path, (line, ahead_ms) in self._log.ahead.items():
             what = (
@@ -148,7 +148,7 @@ class Reconciliation:
 
     def _claimed(self, message: MessagePosition) -> list[Submit]:
         own = []
-        for submit in self._log.of(str(message.recipient), int(message.id[-3:], 16)):
+        for submit in self._log.submits_of(str(message.recipient), int(message.id[-3:], 16)):
             if submit.owner not in (None, message.id) or submit.is_claimed:
                 continue
             why_not = difference(message, submit)
@@ -179,7 +179,7 @@ class Reconciliation:
                 yield (
                     UNEXPLAINED,
                     (
-                        f"the SMSC took {named(submit)} ({submit.where}), but here it is neither"
+                        f"the SMSC took {name_of(submit)} ({submit.where}), but here it is neither"
                         " accepted nor in doubt"
                     ),
                 )
@@ -223,7 +223,7 @@ class Reconciliation:
                 yield (
                     LOST,
                     (
-                        f"the receipt of {named(submit)} ({submit.where}) was acknowledged, but"
+                        f"the receipt of {name_of(submit)} ({submit.where}) was acknowledged, but"
                         " it changed nothing"
                     ),
                 )
@@ -236,16 +236,16 @@ def _unmatched(tx: Connection) -> set[str]:
     """Returns the ids in receipts that have found no message."""
     refs, kept = carrier_refs.c, unmatched_receipts.c
     found = {
-        plain(printed)
-        for (printed,) in streamed(
+        plain_id(printed)
+        for (printed,) in stream(
             tx, sa.select(sa.func.coalesce(refs.printed, refs.ref)).where(refs.message_id.is_(None))
         )
     }
-    for ref, raw in streamed(tx, sa.select(kept.ref, kept.raw)):
+    for ref, raw in stream(tx, sa.select(kept.ref, kept.raw)):
         text = _ID_IN_TEXT.search(raw)
         printed = ref or (text[1].decode("ascii") if text else None)
         if printed:
-            found.add(plain(printed))
+            found.add(plain_id(printed))
     return found
 
 
@@ -277,8 +277,8 @@ def _accepted_parts(
         yield (
             LOST,
             (
-                f"{which(missing, message.segments)} counts as accepted, but the SMSC did not"
-                " take it"
+                f"{parts_in_words(missing, message.segments)} counts as accepted, but the SMSC did"
+                " not take it"
             ),
         )
 
@@ -294,7 +294,7 @@ def _may_be_unknown(message: MessagePosition, submit: Submit, parts: int) -> boo
     return ended or parts & ~message.parts_resent == 0
 
 
-def missing(accepted: Iterable[str]) -> Iterator[Finding]:
+def find_missing(accepted: Iterable[str]) -> Iterator[Finding]:
     """Finds messages that clients were promised, and that are not there."""
     return (
         Finding(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from heliograph.audit.finding import UNEXPLAINED
 from heliograph.audit.positions import MessagePosition
 from heliograph.audit.smsc_log import Submit
-from heliograph.audit.submissions import named
+from heliograph.audit.submissions import name_of
 from heliograph.messages.read import OTP
 
 
@@ -47,8 +47,8 @@ def repetitions(
             yield (
                 UNEXPLAINED,
                 (
-                    f"{named(submit)} was sent again ({submit.where}), though the SMSC had taken it"
-                    f" ({before.where})"
+                    f"{name_of(submit)} was sent again ({submit.where}), though the SMSC had"
+                    f" taken it ({before.where})"
                 ),
             )
         may_by_itself = may_by_itself and not before.is_taken and not said

@@ -15,7 +15,7 @@ from heliograph.messages.reports.count_rollups import (
     COUNTS,
     Counts,
     RollupKey,
-    counted,
+    count_messages,
     quarters_with_messages,
     whole_from_ms,
 )
@@ -41,7 +41,7 @@ def _wrong(tx: Connection, *, marked_too: bool) -> Iterator[Discrepancy]:
     there = set(quarters_with_messages(tx, from_ms))
     nothing = dict.fromkeys(COUNTS, 0)
     for quarter_ms in sorted((stored | there) - marked):
-        right, kept = counted(tx, quarter_ms), _kept(tx, quarter_ms)
+        right, kept = count_messages(tx, quarter_ms), _kept(tx, quarter_ms)
         for key in sorted(right.keys() | kept.keys()):
             what = _difference(key, right.get(key, nothing), kept.get(key, nothing))
             if what is not None:

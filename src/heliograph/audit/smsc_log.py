@@ -125,24 +125,24 @@ class SmscLog:
         self._ids: dict[str, Submit] = {}
         self._texts: dict[str, str] = {}  # one copy of each: a bulk send has few
 
-    def of(self, recipient: str, low_bits: int) -> list[Submit]:
+    def submits_of(self, recipient: str, low_bits: int) -> list[Submit]:
         """Returns what may be of a message: to its recipient, with a reference made from the
         lowest 12 bits of its id.
         """
         return self._by_message.get((recipient, low_bits), [])
 
-    def with_id(self, ref: str) -> list[Submit]:
+    def submits_with_id(self, ref: str) -> list[Submit]:
         """Returns the submissions that were given this id. There are several when two SMSCs happen
         to have used the same.
         """
-        return self._by_id.get(plain(ref), [])
+        return self._by_id.get(plain_id(ref), [])
 
-    def said_to(self, recipient: str) -> int:
+    def receipt_states_of(self, recipient: str) -> int:
         """Returns STATE_BITS of all receipts to a handset, of whichever message."""
-        return self._said_to.get(recipient, 0)
+        return self._receipt_states.get(recipient, 0)
 
     @cached_property
-    def _said_to(self) -> dict[str, int]:
+    def _receipt_states(self) -> dict[str, int]:
         bits: defaultdict[str, int] = defaultdict(int)
         for submit in self.submits:
             bits[submit.recipient] |= submit.receipts
@@ -169,7 +169,7 @@ class SmscLog:
             if submit.reference is not None:
                 self._by_message[submit.recipient, submit.reference >> 4].append(submit)
             if submit.message_id is not None:
-                self._by_id[plain(submit.message_id)].append(submit)
+                self._by_id[plain_id(submit.message_id)].append(submit)
 
     def _end_run(self, at_ms: int) -> None:
         for connection in self._connections.values():
@@ -207,11 +207,11 @@ class SmscLog:
             if answered is not None:
                 answered.answered_ms = line.at_ms
         elif line.event == "receipt" or (line.event == "acknowledged" and line.status == 0):
-            self._said(line)
+            self._note_receipt(line)
         elif line.event == "lost":
             self._connections.setdefault(line.session, LoggedConnection()).lost_ms = line.at_ms
 
-    def _said(self, line: _Line) -> None:
+    def _note_receipt(self, line: _Line) -> None:
         submit = self._ids.get(line.message_id or "")
         bit = STATE_BITS.get(line.state, 0)
         if submit is None:
@@ -231,7 +231,7 @@ def read_logs(paths: Iterable[Path], asked_ms: int) -> SmscLog:
     return log
 
 
-def plain(message_id: str) -> str:
+def plain_id(message_id: str) -> str:
     """Returns an SMSC's id in one form, however it is printed: in either case, and with zeros in
     front or without.
     """

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Final
 
 from heliograph.audit.positions import MessagePosition
-from heliograph.audit.smsc_log import Submit, plain
+from heliograph.audit.smsc_log import Submit, plain_id
 from heliograph.messages.read import OTP
 from heliograph.text import split_segments
 
@@ -50,11 +50,11 @@ def parts_of(message: MessagePosition, submit: Submit) -> int:
     return message.all_parts if submit.parts == 1 else 1 << (submit.part - 1)
 
 
-def named(submit: Submit) -> str:
+def name_of(submit: Submit) -> str:
     return "it" if submit.parts == 1 else f"part {submit.part} of {submit.parts}"
 
 
-def which(parts: int, segments: int) -> str:
+def parts_in_words(parts: int, segments: int) -> str:
     if segments == 1:
         return "it"
     return (
@@ -65,7 +65,7 @@ def which(parts: int, segments: int) -> str:
 
 def forms_of(message_id: str) -> set[str]:
     """Returns how receipts may print an id: as it is, or the same number in the other base."""
-    forms = {plain(message_id)}
+    forms = {plain_id(message_id)}
     if re.fullmatch(r"[0-9a-fA-F]+", message_id):
         forms.add(str(int(message_id, 16)))
     if re.fullmatch(r"[0-9]+", message_id):

@@ -25,7 +25,7 @@ NOTHING: Final = GroupTally()
 def verify_tallies(tx: Connection) -> list[Discrepancy]:
     """Returns what is wrong with tallies: nothing, if all agree, and at most DISCREPANCIES_MAX."""
     first = first_kept(tx, MESSAGES)
-    counted, kept = _counted(tx, first), _kept(tx)
+    counted, kept = _count_messages(tx, first), _kept(tx)
     query = sa.select(
         groups.c.id,
         raw_id(groups.c.account_id).label("account_id"),
@@ -65,7 +65,7 @@ def _kept(tx: Connection) -> dict[int, GroupTally]:
     }
 
 
-def _counted(tx: Connection, first: str) -> dict[int, GroupTally]:
+def _count_messages(tx: Connection, first: str) -> dict[int, GroupTally]:
     """Counts all messages from the id `first` on in one look."""
     columns = messages.c
     query = sa.select(

@@ -27,7 +27,7 @@ _ALLOWED: Final = "KEY=VALUE, KEY=\"VALUE\" or KEY='VALUE' on one line"
 
 
 @contextmanager
-def applied(path: str | None) -> Iterator[None]:
+def apply(path: str | None) -> Iterator[None]:
     """Puts what the file says into the environment, as far as nothing else was there, for as
     long as this lasts. None means no file. Raises SettingError.
     """

@@ -9,8 +9,8 @@ from heapq import nsmallest
 from typing import Any, Final, TypeVar
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError, InvalidRequest
-from heliograph.base.near_names import sent_instead
-from heliograph.base.short_texts import cut
+from heliograph.base.near_names import probable_names
+from heliograph.base.short_texts import shorten
 from heliograph.base.unknown_fields import CostlyNames, refusals
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-class Rounded(float):
+class RoundedNumber(float):
     """Marks a number that was written with more digits than a float holds, for those who must take
     it exactly or not at all.
     """
@@ -80,7 +80,7 @@ class Form:
         self, name: str, *aliases: str, required: bool = False, least: int, most: int
     ) -> int | None:
         def read(value: Any) -> int:
-            if isinstance(value, Rounded):
+            if isinstance(value, RoundedNumber):
                 raise ValueError(
                     f"must be an integer from {least} to {most}, with no more digits than can be"
                     " kept exactly"
@@ -92,7 +92,9 @@ class Form:
                 or not isinstance(number, int)
                 or not least <= number <= most
             ):
-                raise ValueError(f"must be an integer from {least} to {most}, not {shown(value)}")
+                raise ValueError(
+                    f"must be an integer from {least} to {most}, not {quote_value(value)}"
+                )
             return number
 
         return self.value(name, *aliases, read=read, required=required)
@@ -100,7 +102,7 @@ class Form:
     def boolean(self, name: str, *aliases: str, default: bool = False) -> bool:
         def read(value: Any) -> bool:
             if not isinstance(value, bool):
-                raise ValueError(f"must be true or false, not {shown(value)}")
+                raise ValueError(f"must be true or false, not {quote_value(value)}")
             return value
 
         value = self.value(name, *aliases, read=read)
@@ -152,7 +154,7 @@ class Form:
             for place, error in enumerate(self.errors)
             if error.message == REQUIRED
         }
-        instead = sent_instead(missing, self._unread) if missing else {}
+        instead = probable_names(missing, self._unread) if missing else {}
         for field, sent in instead.items():
             self.errors[missing[field]] = FieldError(field, f"{REQUIRED}; found {sent!r} instead")
         told = set(instead.values())  # one slip is one error
@@ -166,7 +168,7 @@ class Form:
             return []
         # sorting twenty thousand long ones takes 10 ms, in which nothing else runs
         names = nsmallest(UNKNOWN_NAMED_MAX, self._unread)
-        named = [f"unknown field {cut(name, NAME_SHOWN_MAX)!r} was ignored" for name in names]
+        named = [f"unknown field {shorten(name, NAME_SHOWN_MAX)!r} was ignored" for name in names]
         rest = len(self._unread) - len(named)
         more = (
             "1 more unknown field was ignored"
@@ -208,7 +210,7 @@ class Query:
         self.errors: list[FieldError] = []
         for name, value in pairs:
             if name in self._values:
-                self.errors.append(FieldError(cut(name, NAME_SHOWN_MAX), "is given twice"))
+                self.errors.append(FieldError(shorten(name, NAME_SHOWN_MAX), "is given twice"))
             self._values[name] = value
 
     def has(self, name: str) -> bool:
@@ -248,7 +250,9 @@ class Query:
             return default
         if not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII) or not least <= int(value) <= most:
             self.errors.append(
-                FieldError(name, f"must be an integer from {least} to {most}, not {shown(value)}")
+                FieldError(
+                    name, f"must be an integer from {least} to {most}, not {quote_value(value)}"
+                )
             )
             return default
         return int(value)
@@ -257,7 +261,7 @@ class Query:
         value = self.text(name)
         if value is not None and value not in (choices := tuple(allowed)):
             self.errors.append(
-                FieldError(name, f"must be one of {', '.join(choices)}, not {shown(value)}")
+                FieldError(name, f"must be one of {', '.join(choices)}, not {quote_value(value)}")
             )
             return None
         return value
@@ -277,7 +281,8 @@ class Query:
         for name in self._values:
             self.errors.append(
                 FieldError(
-                    cut(name, NAME_SHOWN_MAX), f"is not a query parameter here; allowed: {allowed}"
+                    shorten(name, NAME_SHOWN_MAX),
+                    f"is not a query parameter here; allowed: {allowed}",
                 )
             )
         if self.errors:
@@ -299,11 +304,11 @@ def read_moment_ms(value: Any) -> int:
         except (ValueError, OverflowError):
             pass
     raise ValueError(
-        f"must be a time in RFC 3339, such as 2026-01-31T09:30:00Z, not {shown(value)}"
+        f"must be a time in RFC 3339, such as 2026-01-31T09:30:00Z, not {quote_value(value)}"
     )
 
 
-def keeping(rule: Callable[[str], str]) -> Callable[[Any], str]:
+def text_reader(rule: Callable[[str], str]) -> Callable[[Any], str]:
     """Returns a reader for `Form.value`: a string that keeps a rule, which raises InvalidRequest
     about one field.
     """
@@ -321,11 +326,11 @@ def keeping(rule: Callable[[str], str]) -> Callable[[Any], str]:
 def as_text(value: Any) -> str:
     """Raises ValueError for what is no string."""
     if not isinstance(value, str):
-        raise ValueError(f"must be a string, not {shown(value)}")
+        raise ValueError(f"must be a string, not {quote_value(value)}")
     return value
 
 
-def shown(value: Any) -> str:
+def quote_value(value: Any) -> str:
     """Returns a bad value, cut short enough to stand in an error."""
     if value is None:
         return "null"
@@ -340,7 +345,7 @@ def shown(value: Any) -> str:
         if isinstance(value, bool)
         else str(value)
     )
-    return cut(text, SHOWN_MAX)
+    return shorten(text, SHOWN_MAX)
 
 
 def _summary(errors: list[FieldError], untold: int = 0) -> str:

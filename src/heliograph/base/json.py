@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple, NoReturn
 import msgspec
 
 from heliograph.base.errors import InvalidRequest
-from heliograph.base.forms import NAME_SHOWN_MAX, SHOWN_MAX, Rounded
-from heliograph.base.short_texts import cut
+from heliograph.base.forms import NAME_SHOWN_MAX, SHOWN_MAX, RoundedNumber
+from heliograph.base.short_texts import shorten
 
 NESTING_MAX: Final = 64
 # elements, members, arrays and objects; twice the largest body that means something, a send to
@@ -123,26 +123,26 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(
             name for name, count in Counter(name for name, _ in pairs).items() if count > 1
         )
-        raise InvalidJson(f"The key {cut(twice, NAME_SHOWN_MAX)!r} stands twice in one object.")
+        raise InvalidJson(f"The key {shorten(twice, NAME_SHOWN_MAX)!r} stands twice in one object.")
     return value
 
 
 def _integer(digits: str) -> int:
     if len(digits) > _INTEGER_CHARACTERS_MAX or not -(2**63) <= (value := int(digits)) < 2**63:
-        raise InvalidJson(f"The number {cut(digits, SHOWN_MAX)} is out of range.")
+        raise InvalidJson(f"The number {shorten(digits, SHOWN_MAX)} is out of range.")
     return value
 
 
 def _float(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise InvalidJson(f"The number {cut(digits, SHOWN_MAX)} is out of range.")
+        raise InvalidJson(f"The number {shorten(digits, SHOWN_MAX)} is out of range.")
     if len(digits) <= _DIGITS_EXACT and value:
         return value
     try:
-        return value if Decimal(digits) == Decimal(repr(value)) else Rounded(value)
+        return value if Decimal(digits) == Decimal(repr(value)) else RoundedNumber(value)
     except InvalidOperation:  # an exponent of twenty digits
-        return Rounded(value)
+        return RoundedNumber(value)
 
 
 def _constant(name: str) -> NoReturn:
@@ -154,25 +154,25 @@ _DECODER: Final = json.JSONDecoder(
 )
 
 
-class _At(NamedTuple):
+class _Location(NamedTuple):
     """Says where a value stands: a name or an index, below another place. It becomes a text only
     when it is shown.
     """
 
-    above: "_At | None"
+    above: "_Location | None"
     step: str | int
 
     def __str__(self) -> str:
         if isinstance(self.step, int):
             return f"{self.above or ''}[{self.step}]"
         return (
-            f"{self.above}.{cut(self.step, NAME_SHOWN_MAX)}"
+            f"{self.above}.{shorten(self.step, NAME_SHOWN_MAX)}"
             if self.above
-            else cut(self.step, NAME_SHOWN_MAX)
+            else shorten(self.step, NAME_SHOWN_MAX)
         )
 
 
-def _refuse_characters(value: Any, at: _At | None) -> None:
+def _refuse_characters(value: Any, at: _Location | None) -> None:
     """Refuses characters that cannot be stored. PostgreSQL stores no NUL; a lone surrogate is no
     character and has no UTF-8 form.
     """
@@ -184,10 +184,10 @@ def _refuse_characters(value: Any, at: _At | None) -> None:
     elif isinstance(value, dict):
         for name, item in value.items():
             _refuse_characters(name, None)
-            _refuse_characters(item, _At(at, name))
+            _refuse_characters(item, _Location(at, name))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            _refuse_characters(item, _At(at, index))
+            _refuse_characters(item, _Location(at, index))
 
 
 def _kind(value: Any) -> str:

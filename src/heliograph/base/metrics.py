@@ -202,7 +202,7 @@ def _request_seconds(route: str) -> Histogram:
     return REQUEST_SECONDS.labels(route)
 
 
-def request_answered(method: str, route: str, status: int, seconds: float) -> None:
+def count_request(method: str, route: str, status: int, seconds: float) -> None:
     """Counts one answer. `route` is a path of the endpoint table, never what a client wrote."""
     _request(method, route, status).inc()
     _request_seconds(route).observe(seconds)
@@ -213,7 +213,7 @@ def _closed(why: str) -> Counter:
     return CONNECTIONS_CLOSED.labels(why)
 
 
-def connection_closed(why: str) -> None:
+def count_closed_connection(why: str) -> None:
     """Counts one. `why` is one of a few words (docs/operations.md)."""
     _closed(why).inc()
 
@@ -223,7 +223,7 @@ def _accepted(sandbox: bool) -> Counter:
     return ACCEPTED.labels("sandbox" if sandbox else "live")
 
 
-def accepted(messages: int, *, sandbox: bool) -> None:
+def count_accepted(messages: int, *, sandbox: bool) -> None:
     _accepted(sandbox).inc(messages)
 
 
@@ -232,7 +232,7 @@ def _transaction(path: str) -> tuple[Histogram, Histogram]:
     return BATCH_SIZE.labels(path), TRANSACTION_SECONDS.labels(path)
 
 
-def transaction(path: str, size: int, seconds: float) -> None:
+def count_transaction(path: str, size: int, seconds: float) -> None:
     """Counts one transaction of a hot path (`accept`, `turn` or `inbound`) that carried so many
     items.
     """
@@ -246,14 +246,14 @@ def _submitted(carrier: str) -> tuple[Counter, Gauge]:
     return SUBMITTED.labels(carrier), WINDOW.labels(carrier)
 
 
-def submitted(carrier: str, count: int, outstanding: int) -> None:
+def count_submitted(carrier: str, count: int, outstanding: int) -> None:
     """Counts submissions: `count` more were written, and `outstanding` are on the wire now."""
     counter, window = _submitted(carrier)
     counter.inc(count)
     window.set(outstanding)
 
 
-def measured(carrier: str, waiting: int, oldest_s: float, in_doubt: int) -> None:
+def set_queue_length(carrier: str, waiting: int, oldest_s: float, in_doubt: int) -> None:
     """Sets how many messages wait for a carrier, how long the oldest one has, and how many are in
     doubt.
     """
@@ -262,7 +262,7 @@ def measured(carrier: str, waiting: int, oldest_s: float, in_doubt: int) -> None
     IN_DOUBT.labels(carrier).set(in_doubt)
 
 
-def forget_measured(carrier: str) -> None:
+def forget_queue_length(carrier: str) -> None:
     """Stops showing what was measured of a carrier, receipts that found no message included."""
     for gauge in (QUEUE_DEPTH, QUEUE_AGE, IN_DOUBT, UNMATCHED):
         with suppress(KeyError):  # not all of them may have been measured yet
@@ -274,7 +274,7 @@ def _answered(carrier: str, outcome: str) -> Counter:
     return ANSWERED.labels(carrier, outcome)
 
 
-def answered(carrier: str, outcome: str) -> None:
+def count_answer(carrier: str, outcome: str) -> None:
     _answered(carrier, outcome).inc()
 
 
@@ -283,7 +283,7 @@ def _status(carrier: str, command_status: str) -> Counter:
     return STATUSES.labels(carrier, command_status)
 
 
-def refused(carrier: str, command_status: int) -> None:
+def count_error(carrier: str, command_status: int) -> None:
     """Counts an answer with an error. A carrier that invents a status each time makes no labels
     without end: beyond some dozens, they count as one.
     """
@@ -300,11 +300,11 @@ def _received(carrier: str, state: str) -> Counter:
     return RECEIPTS.labels(carrier, state)
 
 
-def received(carrier: str, state: str) -> None:
+def count_receipt(carrier: str, state: str) -> None:
     _received(carrier, state).inc()
 
 
-def inbound(carrier: str, stored: int, unowned: int, repeats: int) -> None:
+def count_inbound(carrier: str, stored: int, unowned: int, repeats: int) -> None:
     """Counts texts from handsets that one transaction stored, and what it knew already."""
     INBOUND_STORED.labels(carrier).inc(stored)
     INBOUND_UNOWNED.labels(carrier).inc(unowned)
@@ -316,7 +316,7 @@ def _webhook(outcome: str) -> Counter:
     return WEBHOOKS.labels(outcome)
 
 
-def webhook(reason: str | None, seconds: float) -> None:
+def count_webhook_attempt(reason: str | None, seconds: float) -> None:
     """Counts one attempt. `reason` is why it failed, one of a few words, or None when it
     succeeded.
     """

@@ -67,22 +67,18 @@ NEAR_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def sent_instead(missing: Iterable[str], unknown: Iterable[str]) -> dict[str, str]:
+def probable_names(missing: Iterable[str], unknown: Iterable[str]) -> dict[str, str]:
     """Returns, by the missing fields of a body, which of its unknown names probably means each: the
     same one in another spelling (`fullName`), or else the first of those that are listed here, or
     else one that is an edit away.
     """
     missing, found = (
         list(missing),
-        {_folded(each): each for each in unknown if len(each) <= NAME_MAX},
+        {_fold(each): each for each in unknown if len(each) <= NAME_MAX},
     )
     near = {
         name: next(
-            (
-                found[other]
-                for other in (_folded(name), *NEAR_NAMES.get(name, ()))
-                if other in found
-            ),
+            (found[other] for other in (_fold(name), *NEAR_NAMES.get(name, ())) if other in found),
             None,
         )
         for name in missing
@@ -96,5 +92,5 @@ def sent_instead(missing: Iterable[str], unknown: Iterable[str]) -> dict[str, st
     return slips | {name: sent for name, sent in near.items() if sent is not None}
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     return name.replace("_", "").replace("-", "").removesuffix("[]").lower()

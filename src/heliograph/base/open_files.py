@@ -15,7 +15,7 @@ def raise_limit() -> None:
     """Raises the limit to what the system allows this process at most. Shells and service
     managers begin with 1,024, for programs of other times.
     """
-    soft, hard = (_counted(limit) for limit in resource.getrlimit(resource.RLIMIT_NOFILE))
+    soft, hard = (_open_count(limit) for limit in resource.getrlimit(resource.RLIMIT_NOFILE))
     if soft < min(hard, FILES_MAX):
         resource.setrlimit(
             resource.RLIMIT_NOFILE,
@@ -25,10 +25,10 @@ def raise_limit() -> None:
 
 def limit() -> int:
     """Returns how many files may be open, FILES_MAX at most."""
-    return min(FILES_MAX, _counted(resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
+    return min(FILES_MAX, _open_count(resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
 
 
-def are_left() -> bool:
+def has_room() -> bool:
     """Returns whether one more can be opened now."""
     try:
         socket.socket().close()
@@ -37,5 +37,5 @@ def are_left() -> bool:
     return True
 
 
-def _counted(limit: int) -> int:
+def _open_count(limit: int) -> int:
     return FILES_MAX if limit == resource.RLIM_INFINITY else limit

@@ -18,7 +18,7 @@ _OURS: Final = ("heliograph.toml", "secret.key", "secret.key.old", "serve.lock")
 _BESIDE_DATABASE: Final = ("-wal", "-shm", "-journal", ".home")
 
 
-class Found(NamedTuple):
+class PublicFiles(NamedTuple):
     """Lists files that other users of the machine can read: the data directory itself, the
     service's own files, then the others by name.
 
@@ -49,7 +49,7 @@ def make_file(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, MODE))
 
 
-def open_to_others(data_dir: Path, database: Path | None) -> Found:
+def find_public_files(data_dir: Path, database: Path | None) -> PublicFiles:
     """Returns which files and folders of the data directory others may read, and whether the
     database is one. `database` is the file, on SQLite. Symbolic links are not followed.
     """
@@ -62,14 +62,14 @@ def open_to_others(data_dir: Path, database: Path | None) -> Found:
     ]
     there, is_all = _entries(data_dir)
     found = [path for path in dict.fromkeys([*own, *sorted(there)]) if _is_open(path)]
-    return Found([*([data_dir] if _is_open_directory(data_dir) else []), *found], is_all)
+    return PublicFiles([*([data_dir] if _is_open_directory(data_dir) else []), *found], is_all)
 
 
 def make_private(data_dir: Path, database: Path | None) -> None:
     """Takes all of it from others. What belongs to another user stays as it is, unless the
     superuser asks: `heliograph doctor` tells of it.
     """
-    for path in open_to_others(data_dir.resolve(), database).open:
+    for path in find_public_files(data_dir.resolve(), database).open:
         with suppress(OSError):
             _take_from_others(path)
 
@@ -79,14 +79,14 @@ def _entries(data_dir: Path) -> tuple[list[Path], bool]:
     when that is more than ENTRIES_MAX.
     """
     found: list[Path] = []
-    for path in _walked(data_dir):
+    for path in _walk(data_dir):
         if len(found) == ENTRIES_MAX:
             return [], False
         found.append(path)
     return found, True
 
 
-def _walked(directory: Path) -> Iterator[Path]:
+def _walk(directory: Path) -> Iterator[Path]:
     waiting = [str(directory)]
     while waiting:
         # another user's folder, or one that has just gone

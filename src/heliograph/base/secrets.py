@@ -35,7 +35,7 @@ class SecretKeys(NamedTuple):
 Keys: TypeAlias = str | SecretKeys  # what a process knows: one key, or two
 
 
-def known(keys: Keys) -> tuple[str, ...]:
+def keys_of(keys: Keys) -> tuple[str, ...]:
     """Returns the keys, the one that seals first."""
     return (keys,) if isinstance(keys, str) else keys
 
@@ -47,7 +47,7 @@ def key_id(secret_key: str) -> str:
 
 def key_ids(keys: Keys) -> str:
     """Returns the names of all of them, separated by commas."""
-    return ",".join(map(key_id, known(keys)))
+    return ",".join(map(key_id, keys_of(keys)))
 
 
 def derived_key(secret_key: str, purpose: str) -> bytes:
@@ -65,12 +65,12 @@ def _cipher(secret_key: str, purpose: str) -> Fernet:
 
 
 def encrypt(keys: Keys, purpose: str, secret: str) -> str:
-    return _cipher(known(keys)[0], purpose).encrypt(secret.encode()).decode()
+    return _cipher(keys_of(keys)[0], purpose).encrypt(secret.encode()).decode()
 
 
 def decrypt(keys: Keys, purpose: str, stored: str) -> str:
     """Raises SecretUnreadable when it was encrypted with none of these keys."""
-    for key in known(keys):
+    for key in keys_of(keys):
         with suppress(InvalidToken):
             return _cipher(key, purpose).decrypt(stored.encode()).decode()
     raise _unreadable(purpose)
@@ -87,7 +87,7 @@ class Sealer:
 
     def __init__(self, keys: Keys, purpose: str) -> None:
         self._purpose = purpose
-        self._ciphers = [AESGCM(derived_key(key, purpose)) for key in known(keys)]
+        self._ciphers = [AESGCM(derived_key(key, purpose)) for key in keys_of(keys)]
 
     def seal(self, text: str) -> str:
         nonce = os.urandom(_NONCE_OCTETS)

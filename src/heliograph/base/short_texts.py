@@ -58,7 +58,7 @@ def without_joiners(text: str) -> str:
     return text if text.isascii() else text.translate(_WITHOUT_JOINERS)
 
 
-def cut(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Returns the first `most` characters, with an ellipsis for the rest, so that a text that is
     cut says so.
     """

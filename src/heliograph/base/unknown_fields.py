@@ -32,7 +32,7 @@ def _costly(
     return CostlyNames(but, joined.union(names.split()), instead)
 
 
-def _joined(firsts: str, lasts: str) -> frozenset[str]:
+def _combinations(firsts: str, lasts: str) -> frozenset[str]:
     """Returns each of the `firsts` followed by each of the `lasts`: `send` and `at` make
     `sendat`.
     """
@@ -48,19 +48,19 @@ TIME: Final = _costly(
     schedule scheduled scheduling deliver publish release start begin delay delays delayed defer
     deferred postpone date time datetime when later after before notbefore notafter timetosend
     timestamp""",
-    joined=_joined(
+    joined=_combinations(
         "send sending sendschedule schedule scheduled sched deliver delivery publish release start"
         " begin scheduledsend",
         _TIMES,
     )
-    | _joined("delay delayed defer postpone", f"{_TIMES} {_SPANS}"),
+    | _combinations("delay delayed defer postpone", f"{_TIMES} {_SPANS}"),
 )
 VALIDITY: Final = _costly(
     "the validity cannot be chosen here",
     "validity ttl expiry expire expires expiration lifetime timeout deadline maxage timetolive"
     " validityperiod",
     "validity_s",
-    joined=_joined(
+    joined=_combinations(
         "validity valid ttl expiry expire expires expiration lifetime timeout maxage",
         f"{_TIMES} {_SPANS}",
     ),
@@ -70,7 +70,7 @@ TEST: Final = _costly(
     "test testing istest sandbox issandbox dry simulate simulation preview validate validateonly"
     " checkonly nosend mode draft",
     "dry_run",
-    joined=_joined("test sandbox dry simulation", "mode run"),
+    joined=_combinations("test sandbox dry simulation", "mode run"),
 )
 COUNTRY: Final = _costly(
     "the country cannot be chosen here",
@@ -82,8 +82,8 @@ PRICE: Final = _costly(
     "the price cannot be limited here",
     "parts price cost budget",
     "max_segments",
-    joined=_joined("max", "parts price cost credits segments amount spend")
-    | _joined("price cost credit spend", "limit cap max"),
+    joined=_combinations("max", "parts price cost credits segments amount spend")
+    | _combinations("price cost credit spend", "limit cap max"),
 )
 PAYER: Final = _costly(
     "the request cannot be made for a customer",
@@ -121,7 +121,7 @@ FIGURES: Final = _costly(
     "initial_sms_credits",
     "initial_wallet_balance",
     "credits",
-    joined=_joined("initial starting opening", "credits balance amount"),
+    joined=_combinations("initial starting opening", "credits balance amount"),
 )
 
 SITE: Final = _costly(
@@ -143,7 +143,7 @@ def refusals(
     for name in unknown:
         if len(name) > 2 * longest:  # not looked at further: a megabyte of one name costs nothing
             continue
-        folded = _folded(name)
+        folded = _fold(name)
         if (meant := near.find(folded)) is not None:
             yield name, f"is unknown here; did you mean {meant}?"
         elif (costly := by_name.get(folded)) is not None:
@@ -160,7 +160,7 @@ def refusals(
 
 def nearest(name: str, known: tuple[str, ...]) -> str | None:
     """Returns the known name that this one is, or is one edit away from."""
-    return _nearness(known).find(_folded(name))
+    return _nearness(known).find(_fold(name))
 
 
 class _Nearness:
@@ -169,7 +169,7 @@ class _Nearness:
     """
 
     def __init__(self, known: tuple[str, ...]) -> None:
-        self._whole = {_folded(name): name for name in reversed(known)}
+        self._whole = {_fold(name): name for name in reversed(known)}
         self._longest = max(map(len, self._whole), default=0) + _LONGER_MAX
         self._rests: dict[str, list[str]] = {}
         for folded in self._whole:
@@ -196,7 +196,7 @@ def _nearness(known: tuple[str, ...]) -> _Nearness:
     return _Nearness(known)
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     return name.lower().translate(_IGNORED)
 
 

@@ -41,6 +41,7 @@ __all__ = [
     "create_listed",
     "estimate",
     "find",
+    "find_unfilled",
     "forget_some",
     "launch",
     "of_groups",

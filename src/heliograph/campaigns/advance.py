@@ -16,7 +16,7 @@ from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.log import Log, error_fields, survive_faults
 from heliograph.campaigns import due_steps, opt_outs
 from heliograph.campaigns.campaign import ID_PREFIX
-from heliograph.campaigns.due_steps import AtWork, QuickCheck
+from heliograph.campaigns.due_steps import QuickCheck, RunningCampaign
 from heliograph.campaigns.expand import Expanded, expand
 from heliograph.campaigns.states import CANCELED, PAUSED, PAUSED_BY_OPERATOR, SENDING
 from heliograph.database.database import Database
@@ -104,10 +104,10 @@ class Advancer:
         with self._db.read() as tx:
             return due_steps.quick_check(tx)
 
-    def _at_work(self) -> tuple[list[AtWork], bool]:
+    def _at_work(self) -> tuple[list[RunningCampaign], bool]:
         """Returns the campaigns at work, and whether somebody has opted out."""
         with self._db.read() as tx:
-            return due_steps.at_work(tx), due_notes.any_due(tx, clock.now_ms())
+            return due_steps.running_campaigns(tx), due_notes.has_due(tx, clock.now_ms())
 
     # what is decided already
 
@@ -128,7 +128,7 @@ class Advancer:
                         await opt_outs.apply_due_notes(tx, clock.now_ms()) == opt_outs.AT_ONCE_MAX
                     )
 
-    async def _settle(self, campaign: AtWork) -> None:
+    async def _settle(self, campaign: RunningCampaign) -> None:
         if campaign.status == CANCELED:
             await self._cancel(campaign)
         elif campaign.expanded and not campaign.queued:
@@ -143,7 +143,7 @@ class Advancer:
         elif campaign.held and await self._all(release, campaign):
             await self._change(lambda tx: groups.mark_all_released(tx, campaign.group_id))
 
-    async def _cancel(self, campaign: AtWork) -> None:
+    async def _cancel(self, campaign: RunningCampaign) -> None:
         """Fails what is queued of a canceled campaign. What a carrier has at that moment goes
         on; what comes back from it fails at a later look. When nothing is queued, the campaign
         has ended.
@@ -158,7 +158,9 @@ class Advancer:
         ):
             pass
 
-    async def _all(self, move: Callable[[Database, int], Awaitable[int]], campaign: AtWork) -> bool:
+    async def _all(
+        self, move: Callable[[Database, int], Awaitable[int]], campaign: RunningCampaign
+    ) -> bool:
         """Calls `move` batch by batch, and returns whether nothing is left to move."""
         until_s = clock.monotonic_s() + SETTLE_S
         while await move(self._db, campaign.group_id):
@@ -171,7 +173,7 @@ class Advancer:
 
     # what is still to be sent
 
-    async def _expand(self, campaigns: list[AtWork]) -> None:
+    async def _expand(self, campaigns: list[RunningCampaign]) -> None:
         """Expands chunk by chunk, in turns, as long as any has room. What time has run out for is
         first at the next look.
         """
@@ -199,7 +201,7 @@ class Advancer:
                 self._next = waiting[0].id
                 return
 
-    def _room(self, campaign: AtWork, queued: int) -> int:
+    def _room(self, campaign: RunningCampaign, queued: int) -> int:
         """Returns how many recipients may be taken now."""
         if campaign.rate is None:
             return min(self._most, self._ahead - queued)
@@ -212,18 +214,18 @@ class Advancer:
         ahead = min(self._ahead, max(RATED_AHEAD_MIN, campaign.rate * RATED_AHEAD_S))
         return min(self._most, ahead - queued, int(bucket.tokens))
 
-    async def _chunk(self, campaign: AtWork, most: int) -> Expanded | None:
+    async def _chunk(self, campaign: RunningCampaign, most: int) -> Expanded | None:
         started_s = clock.monotonic_s()
-        with self._chunker.queue.places() as places:
+        with self._chunker.queue.give_ranks() as ranks:
             async with self._db.hot() as tx:
-                done = await expand(tx, places, self._chunker, campaign.id, most)
+                done = await expand(tx, ranks, self._chunker, campaign.id, most)
         if done is None:
             return None
         if campaign.rate is not None:
             bucket = self._buckets[campaign.id]
             self._buckets[campaign.id] = bucket._replace(tokens=bucket.tokens - done.messages)
-        metrics.transaction("chunk", done.messages, clock.monotonic_s() - started_s)
-        metrics.accepted(done.messages, sandbox=campaign.sandbox)
+        metrics.count_transaction("chunk", done.messages, clock.monotonic_s() - started_s)
+        metrics.count_accepted(done.messages, sandbox=campaign.sandbox)
         if done.paused is not None:
             log.info("campaign_paused", campaign=_shown(campaign), reason=done.paused)
         if done.carrier_ids:
@@ -231,5 +233,5 @@ class Advancer:
         return done
 
 
-def _shown(campaign: AtWork) -> str:
+def _shown(campaign: RunningCampaign) -> str:
     return ids.text_of_raw(ID_PREFIX, campaign.id)

@@ -96,7 +96,9 @@ def _chunk_reader(
     people = (
         WrittenRecipients(campaign) if campaign.audience.kind == "numbers" else Contacts(campaign)
     )
-    return lambda tx, after: people.look(tx, after, size, pricing.digits, segments, write=write)
+    return lambda tx, after: people.read_chunk(
+        tx, after, size, pricing.digits, segments, write=write
+    )
 
 
 def _without_texts(
@@ -126,7 +128,7 @@ class _ReadAhead:
     def __exit__(self, *error: object) -> None:
         self._thread.shutdown()
 
-    def following(self) -> list[AudienceMember]:
+    def next_people(self) -> list[AudienceMember]:
         """Returns the next people, each once; it is empty at the end."""
         people = self._next.result()
         if people:
@@ -172,7 +174,7 @@ def _fill_in(
     ahead: _ReadAhead, campaign: Campaign, pricing: Pricing, behind: _WriteBehind | None
 ) -> tuple[AudienceChunk, Filling] | None:
     """Returns the next chunk, filled in. With `behind`, it is stored too."""
-    people, filling = ahead.following(), Filling(campaign.template)
+    people, filling = ahead.next_people(), Filling(campaign.template)
     if not people:
         return None
     recipients = filling.recipients(people)

@@ -11,7 +11,7 @@ from heliograph.accounts.states import ACTIVE
 from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.campaigns import states
 from heliograph.campaigns.tables import campaigns
 from heliograph.campaigns.template import Template, parse
@@ -123,7 +123,7 @@ def find(tx: Connection, campaign_text_id: str) -> Campaign:
         else None
     )
     if row is None:
-        raise NotFound(f"There is no campaign with the id {shown(campaign_text_id)}.")
+        raise NotFound(f"There is no campaign with the id {quote_value(campaign_text_id)}.")
     return Campaign(**row._asdict())
 
 

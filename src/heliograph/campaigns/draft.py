@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts
 from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.base.forms import Form, keeping, shown
+from heliograph.base.forms import Form, quote_value, text_reader
 from heliograph.base.short_texts import one_line
 from heliograph.campaigns import states
 from heliograph.campaigns.campaign import Audience, Campaign, by_id
@@ -45,7 +45,7 @@ def read_campaign_request(body: dict[str, Any]) -> CampaignRequest:
     """
     form = Form(body)
     name = form.value(
-        "name", read=keeping(lambda text: one_line("name", text, most=NAME_MAX)), required=True
+        "name", read=text_reader(lambda text: one_line("name", text, most=NAME_MAX)), required=True
     )
     sender = form.text("sender", required=True, most=SENDER_ASKED_MAX)
     template = form.value("message", read=read_template, required=True)
@@ -128,7 +128,7 @@ def create(
             name=request.name,
             sender=request.sender,
             text=request.template.source,
-            audience=encoded(request.audience),
+            audience=encode_audience(request.audience),
             validity_s=request.validity_s,
             rate=request.rate,
             status=states.CAMPAIGN.begun_as(states.DRAFT),
@@ -167,15 +167,18 @@ def _wrong_sender(tx: Connection, account_id: str, sender: str, *, sandbox: bool
     if approved_sender(sender, approved, sandbox=sandbox) is not None:
         return None
     usable = ", ".join(sorted(approved.values())) or "none"
-    return f"must be one that is approved for this account and mode ({usable}), not {shown(sender)}"
+    return (
+        f"must be one that is approved for this account and mode ({usable}), not"
+        f" {quote_value(sender)}"
+    )
 
 
-def encoded(audience: Audience) -> str:
+def encode_audience(audience: Audience) -> str:
     """Returns an audience as the column `audience` holds it."""
     return msgspec.json.encode(audience._asdict()).decode()
 
 
 def _kind(value: Any) -> str:
     if value not in ("all", "tags", "numbers"):
-        raise ValueError(f"must be all, tags or numbers, not {shown(value)}")
+        raise ValueError(f"must be all, tags or numbers, not {quote_value(value)}")
     return str(value)

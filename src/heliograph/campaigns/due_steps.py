@@ -47,7 +47,7 @@ _GLANCE: Final = sa.select(
 )
 
 
-class AtWork(NamedTuple):
+class RunningCampaign(NamedTuple):
     """Describes a campaign that has begun and not ended. Its id is raw. `can_go_on` says that what
     it was paused for is over.
     """
@@ -77,11 +77,11 @@ def quick_check(tx: Connection) -> QuickCheck:
     return QuickCheck(bool(glance.under_way or glance.opted_out), bool(glance.due))
 
 
-def at_work(tx: Connection) -> list[AtWork]:
+def running_campaigns(tx: Connection) -> list[RunningCampaign]:
     """Returns the campaigns that something can be done for, at most AT_WORK_MAX."""
     today = {"today": clock.now_ms() // clock.DAY_MS}
     return [
-        AtWork(
+        RunningCampaign(
             row.id,
             row.group_id,
             bool(row.sandbox),
@@ -144,7 +144,7 @@ def _can_go_on(
     return credits >= needed and (left_today is None or left_today >= needed)
 
 
-def go_on(tx: Connection, campaign: AtWork) -> None:
+def go_on(tx: Connection, campaign: RunningCampaign) -> None:
     """Lets a campaign go on, because what it was paused for is over; unless somebody has just
     decided otherwise.
     """

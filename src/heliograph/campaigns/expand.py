@@ -20,7 +20,7 @@ from heliograph.database.statements import (
     SmallInt,
     Statement,
     Text,
-    same,
+    portable,
 )
 from heliograph.messages.accept import (
     LOOKUPS_BEFORE_LOCK,
@@ -54,7 +54,7 @@ class _SendingCampaign(Row, frozen=True):
     is_active: Bool
 
 
-_LOCK: Final = same(
+_LOCK: Final = portable(
     _CampaignId,
     _SendingCampaign,
     f"""
@@ -128,8 +128,8 @@ class _CampaignProgress(Row, frozen=True):
 _TAKE: Final = """
     UPDATE campaigns SET cursor = :cursor, expanded = :expanded, opted_out = opted_out + :opted_out,
         refused = refused + :refused, status_reason = :status_reason, waits_for = :waits_for"""
-_GO_ON: Final = same(_CampaignProgress, Nothing, f"{_TAKE} WHERE id = :id")
-_PAUSE: Final = same(
+_GO_ON: Final = portable(_CampaignProgress, Nothing, f"{_TAKE} WHERE id = :id")
+_PAUSE: Final = portable(
     _CampaignProgress,
     Nothing,
     f"{_TAKE}, status = '{PAUSED}' WHERE id = :id AND {CAMPAIGN.may_become(PAUSED)}",
@@ -146,7 +146,7 @@ class Expanded(NamedTuple):
 
 
 async def expand(
-    tx: HotTx, places: Ranks, chunker: Chunker, campaign_id: str, most: int
+    tx: HotTx, ranks: Ranks, chunker: Chunker, campaign_id: str, most: int
 ) -> Expanded | None:
     """Takes at most `most` recipients, or returns None for a campaign that is not sending."""
     locked = await _LOCK.rows(tx, _CampaignId(campaign_id))
@@ -179,7 +179,7 @@ async def expand(
             campaign.sender,
             campaign.validity_s,
         )
-        chunk = await chunker.store(tx, places, wanted, recipients)
+        chunk = await chunker.store(tx, ranks, wanted, recipients)
     cursor = campaign.cursor
     if chunk.taken < len(recipients):
         cursor = recipients[chunk.taken].number - 1

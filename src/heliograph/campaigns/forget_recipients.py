@@ -25,7 +25,7 @@ from heliograph.database.statements import (
     Row,
     Statement,
     Text,
-    same,
+    portable,
 )
 from heliograph.messages.groups import cancel_group
 
@@ -72,7 +72,7 @@ class _SomeOfGroup(Row, frozen=True):
 
 
 _HAS_SOME: Final = "EXISTS (SELECT 1 FROM campaign_recipients r WHERE r.group_id = c.group_id)"
-_ENDED: Final = same(
+_ENDED: Final = portable(
     _EndedBefore,
     _GroupOfCampaign,
     f"""
@@ -80,7 +80,7 @@ _ENDED: Final = same(
     WHERE (c.ended_at_ms <= :until_ms OR c.status_reason = '{RECIPIENTS_ERASED}') AND {_HAS_SOME}
     ORDER BY c.group_id LIMIT 1""",
 )
-_OLD_DRAFT: Final = same(
+_OLD_DRAFT: Final = portable(
     _DraftBefore,
     _Draft,
     f"""
@@ -92,7 +92,7 @@ _OLD_DRAFT: Final = same(
     ORDER BY c.group_id LIMIT 1""",
     lock="FOR UPDATE OF c SKIP LOCKED",
 )
-_OLD_PAUSE: Final = same(
+_OLD_PAUSE: Final = portable(
     _PausedBefore,
     _GroupOfCampaign,
     f"""
@@ -103,14 +103,14 @@ _OLD_PAUSE: Final = same(
     ORDER BY c.group_id LIMIT 1""",
     lock="FOR UPDATE OF c SKIP LOCKED",
 )
-_CANCEL_PAUSED: Final = same(
+_CANCEL_PAUSED: Final = portable(
     _GroupOfCampaign,
     Nothing,
     f"""
     UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}'
         WHERE group_id = :group_id AND {CAMPAIGN.may_become(CANCELED)}""",
 )
-_CANCEL_DRAFT: Final = same(
+_CANCEL_DRAFT: Final = portable(
     _CanceledAt,
     Nothing,
     f"""
@@ -119,7 +119,7 @@ _CANCEL_DRAFT: Final = same(
     WHERE group_id = :group_id AND {CAMPAIGN.may_become(CANCELED)}""",
 )
 # it was the last recipient's number
-_NOBODY: Final = same(
+_NOBODY: Final = portable(
     _GroupOfCampaign, Nothing, "UPDATE campaigns SET cursor = 0 WHERE group_id = :group_id"
 )
 _FORGET: Final = Statement(

@@ -15,7 +15,7 @@ from heliograph.base.errors import InvalidRequest
 from heliograph.campaigns.audience import Tell, clear
 from heliograph.campaigns.audience_lock import AudienceLock
 from heliograph.campaigns.campaign import Campaign, by_id, change
-from heliograph.campaigns.draft import CampaignRequest, create, encoded
+from heliograph.campaigns.draft import CampaignRequest, create, encode_audience
 from heliograph.campaigns.fill_in import Filling
 from heliograph.campaigns.numbers_file import BadNumberRow, NumberRow, Numbers
 from heliograph.campaigns.recipients import CampaignRecipient, store
@@ -128,7 +128,9 @@ def create_listed(
         raise
     whole = lock.finish(
         lambda tx: change(
-            tx, by_id(tx, campaign.id), audience=encoded(request.audience._replace(whole=True))
+            tx,
+            by_id(tx, campaign.id),
+            audience=encode_audience(request.audience._replace(whole=True)),
         )
     )
     return FileResult(

@@ -11,8 +11,8 @@ from heliograph.base.csv.cells import text_of_cell
 from heliograph.base.csv.columns import NAMES_SAID_MAX, PHONE_COLUMNS, Columns, columns_of
 from heliograph.base.csv.reader import CsvReader
 from heliograph.base.errors import InvalidRequest
-from heliograph.base.forms import shown
-from heliograph.base.short_texts import cut
+from heliograph.base.forms import quote_value
+from heliograph.base.short_texts import shorten
 from heliograph.campaigns.template import NAME, PHONE
 from heliograph.text import Phone, parse_phone
 
@@ -43,22 +43,22 @@ class _NumbersLayout(NamedTuple):
 
 class Numbers:
     """Reads a file of numbers. Numbers may be written as they are dialled in `country`; if that is
-    None, numbers with a leading 0 are read as dialled in `home`. `phone_column` is what its header
-    calls the numbers; if it is None, the column is known by its name. `columns` is what its header
-    names, as soon as that is read; without a header it is empty.
+    None, numbers with a leading 0 are read as dialled in `home_country`. `phone_column` is what its
+    header calls the numbers; if it is None, the column is known by its name. `columns` is what its
+    header names, as soon as that is read; without a header it is empty.
     """
 
     def __init__(
         self,
         file: IO[str],
         country: str | None,
-        home: str | None = None,
+        home_country: str | None = None,
         phone_column: str | None = None,
     ) -> None:
         self._file = file
         self._phone_column = phone_column
         self._country = country
-        self._home = home
+        self._home_country = home_country
         self.columns: tuple[str, ...] = ()
 
     def rows(self, asked_for: Iterable[str]) -> Iterator[NumberRow | BadNumberRow]:
@@ -85,7 +85,7 @@ class Numbers:
             # Several columns without a header are told apart by what is a number, and an article's
             # 0123456789 is none.
             is_certain = bool(layout.names) or len(cells) == 1
-            home = self._home if is_certain else None
+            home = self._home_country if is_certain else None
             yield _row(record.line, cells, layout, self._country, home)
 
 
@@ -97,7 +97,7 @@ def _require_columns(asked_for: Iterable[str], columns: tuple[str, ...]) -> None
     missing = [f"{{{name}}}" for name in asked_for if name not in there]
     if missing:
         has = (
-            f"its columns are {cut(', '.join(columns), NAMES_SAID_MAX)}"
+            f"its columns are {shorten(', '.join(columns), NAMES_SAID_MAX)}"
             if columns
             else "it has no header"
         )
@@ -128,17 +128,21 @@ def _require_one_number(line: int, cells: list[str], country: str | None) -> Non
 
 
 def _row(
-    line: int, cells: list[str], layout: _NumbersLayout, country: str | None, home: str | None
+    line: int,
+    cells: list[str],
+    layout: _NumbersLayout,
+    country: str | None,
+    home_country: str | None,
 ) -> NumberRow | BadNumberRow:
     if layout.names and any(cells[len(layout.names) :]):
         return BadNumberRow(line, f"has {len(cells)} columns; the header has {len(layout.names)}")
     raw = cells[layout.phone] if layout.phone < len(cells) else ""
-    phone = parse_phone(raw, country, home)
+    phone = parse_phone(raw, country, home_country)
     if phone is None:
         return BadNumberRow(
             line,
             (
-                f"says {shown(cut(raw, SAID_MAX))}, which is not a valid number"
+                f"says {quote_value(shorten(raw, SAID_MAX))}, which is not a valid number"
                 if raw
                 else "has no number"
             ),
@@ -149,7 +153,7 @@ def _row(
     )
     if bad is not None:
         return BadNumberRow(
-            line, f"has more than {VALUE_MAX} characters, or U+0000, in {shown(bad)}"
+            line, f"has more than {VALUE_MAX} characters, or U+0000, in {quote_value(bad)}"
         )
     own_name = next((value for name, value in values.items() if name.lower() == NAME), None)
     return NumberRow(line, phone, values if own_name is None else {NAME: own_name, **values})
@@ -176,7 +180,8 @@ def _layout(
     if named is None:
         raise InvalidRequest(
             f"The file's header must name the column of the numbers {PHONE_COLUMNS[0]} (or"
-            f" {', '.join(PHONE_COLUMNS[1:])}); it names {cut(', '.join(cells), NAMES_SAID_MAX)}."
+            f" {', '.join(PHONE_COLUMNS[1:])});"
+            f" it names {shorten(', '.join(cells), NAMES_SAID_MAX)}."
         )
     return _NumbersLayout(named, _distinct_names(columns, named)), True
 
@@ -186,9 +191,7 @@ def _distinct_names(columns: Columns, phone: int) -> tuple[str, ...]:
     # spreadsheets leave columns without one behind the last
     names = [name for name in columns.names if name]
     places = range(len(columns.names))
-    if len(set(names)) < len(names) or any(
-        columns.are_called_alike(place, phone) for place in places
-    ):
-        has = cut(", ".join(columns.names), NAMES_SAID_MAX)
+    if len(set(names)) < len(names) or any(columns.have_one_name(place, phone) for place in places):
+        has = shorten(", ".join(columns.names), NAMES_SAID_MAX)
         raise InvalidRequest(f"The file's header names a column twice: {has}.")
     return columns.names

@@ -23,7 +23,7 @@ from heliograph.database.statements import (
     Nothing,
     Row,
     Statement,
-    same,
+    portable,
 )
 from heliograph.messages.sweeps import fail_blocked
 from heliograph.opt_outs import due_notes
@@ -75,7 +75,7 @@ class _TakenOut(Row, frozen=True):
     lowest: BigInt
 
 
-_FREEZING: Final = same(
+_FREEZING: Final = portable(
     _FrozenSince,
     _AccountMode,
     """
@@ -127,7 +127,7 @@ _NEXT: Final = """
     (SELECT min(r.recipient) FROM campaign_recipients r
      WHERE r.group_id = campaigns.group_id AND r.recipient > campaigns.cursor
          AND NOT r.opted_out)"""
-_COUNT: Final = same(
+_COUNT: Final = portable(
     _TakenOut,
     Nothing,
     f"""
@@ -142,14 +142,14 @@ async def mark_seen(tx: HotTx) -> set[str]:
     these notes are applied, the caller waits for who may be accepting something for their phones:
     then `apply_due_notes` finds it queued.
     """
-    return {person.account_id for person in await due_notes.see(tx, AT_ONCE_MAX)}
+    return {person.account_id for person in await due_notes.mark_new_seen(tx, AT_ONCE_MAX)}
 
 
 async def apply_due_notes(tx: HotTx, now_ms: int) -> int:
     """Applies the next notes that are due and were seen, at most AT_ONCE_MAX, and returns how
     many.
     """
-    notes = await due_notes.due(tx, now_ms, AT_ONCE_MAX)
+    notes = await due_notes.lock_due(tx, now_ms, AT_ONCE_MAX)
     if not notes:
         return 0
     people = [note.person for note in notes]
@@ -162,8 +162,10 @@ async def apply_due_notes(tx: HotTx, now_ms: int) -> int:
     again = await fail_blocked(tx, people, now_ms, of_senders) | {
         person for person in out if _AccountMode(person.account_id, person.sandbox) in freezing
     }
-    await due_notes.put_off(tx, [person for person in people if person in again], now_ms + AGAIN_MS)
-    await due_notes.end(tx, [person for person in people if person not in again])
+    await due_notes.postpone(
+        tx, [person for person in people if person in again], now_ms + AGAIN_MS
+    )
+    await due_notes.delete(tx, [person for person in people if person not in again])
     return len(people)
 
 

@@ -30,7 +30,7 @@ class SampleText(NamedTuple):
     refusal: str | None = None
 
 
-class Unfilled(NamedTuple):
+class UnfilledPlaceholders(NamedTuple):
     """Names placeholders that nobody among so many `people` has a value for. They are more likely
     misspelled than meant.
     """
@@ -39,22 +39,22 @@ class Unfilled(NamedTuple):
     people: int
 
 
-def unfilled(tx: Connection, campaign: Campaign) -> Unfilled:
+def find_unfilled(tx: Connection, campaign: Campaign) -> UnfilledPlaceholders:
     """Returns what cannot be filled in for an audience of contacts, as it is now. A file's
     columns are judged when it is read.
     """
     if campaign.audience.kind == "numbers":
-        return Unfilled((), 0)
+        return UnfilledPlaceholders((), 0)
     audience = Contacts(campaign)
     names = tuple(
         name for name in campaign.template.names if name != PHONE and audience.nobody_has(tx, name)
     )
-    return Unfilled(names, audience.reached(tx) if names else 0)
+    return UnfilledPlaceholders(names, audience.count_reached(tx) if names else 0)
 
 
-def unfilled_of(quote: Quote) -> Unfilled:
+def unfilled_of(quote: Quote) -> UnfilledPlaceholders:
     """Returns the placeholders that nobody of a quote's people has a value for."""
-    return Unfilled(
+    return UnfilledPlaceholders(
         tuple(name for name, people in quote.lacking.items() if people == quote.people),
         quote.people,
     )

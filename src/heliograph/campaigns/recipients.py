@@ -93,7 +93,7 @@ class Contacts:
         self._of_account = _of_account(campaign)
         self._refuses = refuses(campaign, contacts.c.phone)
 
-    def look(
+    def read_chunk(
         self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool
     ) -> AudienceChunk | None:
         """Returns the next `size` contacts, grouped by their first `digits` digits, when
@@ -103,7 +103,7 @@ class Contacts:
         part = self._next(tx, after, size, contacts.c.country_code).cte("part")
         reached = part.c.reach == _REACHED
         found = sa.select(
-            part.c.reach, *_grouped(part.c.phone, part.c.country_code, digits, segments)
+            part.c.reach, *_group_columns(part.c.phone, part.c.country_code, digits, segments)
         ).group_by(sa.text("1, 2, 3"))
         writing = sa.insert(campaign_recipients).from_select(
             ["group_id", "recipient", "country_code"],
@@ -165,7 +165,7 @@ class Contacts:
             is None
         )
 
-    def reached(self, tx: Connection) -> int:
+    def count_reached(self, tx: Connection) -> int:
         """Returns how many of the audience have not opted out."""
         return int(
             tx.execute(
@@ -208,7 +208,7 @@ class WrittenRecipients:
         self._group = campaign_recipients.c.group_id == campaign.group_id
         self._refuses = refuses(campaign, campaign_recipients.c.recipient)
 
-    def look(
+    def read_chunk(
         self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool
     ) -> AudienceChunk | None:
         """Returns the next `size` recipients, grouped, or None when there is nobody behind `after`.
@@ -217,7 +217,7 @@ class WrittenRecipients:
         With `write`, those who want no campaigns now are marked, in place of what an earlier look
         has marked. These marks are counted, for the contacts are asked once.
         """
-        upto = self._upto(tx, after, size)
+        upto = self._last_of_chunk(tx, after, size)
         if upto is None:
             return None
         table, is_out = campaign_recipients.c, self._refuses
@@ -238,7 +238,7 @@ class WrittenRecipients:
             tx.execute(
                 sa.select(
                     part.c.reach,
-                    *_grouped(part.c.recipient, part.c.country_code, digits, counted),
+                    *_group_columns(part.c.recipient, part.c.country_code, digits, counted),
                 ).group_by(sa.text("1, 2, 3"))
             ).all()
         )
@@ -277,12 +277,12 @@ class WrittenRecipients:
         """Removes the next `size` recipients. Returns the number of the last one, or None when
         there was nobody.
         """
-        upto = self._upto(tx, after, size)
+        upto = self._last_of_chunk(tx, after, size)
         if upto is not None:
             tx.execute(sa.delete(campaign_recipients).where(*self._within(after, upto)))
         return upto
 
-    def _upto(self, tx: Connection, after: int, size: int) -> int | None:
+    def _last_of_chunk(self, tx: Connection, after: int, size: int) -> int | None:
         recipient = campaign_recipients.c.recipient
         numbers = (
             sa.select(recipient)
@@ -339,7 +339,7 @@ def _of_account(campaign: AudienceHolder) -> sa.ColumnElement[bool]:
     )
 
 
-def _grouped(
+def _group_columns(
     number: sa.ColumnElement[int],
     country_code: sa.ColumnElement[str | None],
     digits: int,
@@ -357,7 +357,7 @@ def _grouped(
 
 
 def _chunk(rows: Sequence[Any]) -> AudienceChunk | None:
-    """Returns the chunk of people who are counted together: `reach`, and what `_grouped`
+    """Returns the chunk of people who are counted together: `reach`, and what `_group_columns`
     names.
     """
     if not rows:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 
 AHEAD_MAX_MS: Final = 366 * 86_400_000  # what is further away is more likely a slip than a plan
@@ -53,7 +53,7 @@ def read_time(text: str) -> datetime:
         raise refused(
             "at",
             "must be a time such as 2027-01-31T09:30, or one with an offset such as"
-            f" 2027-01-31T09:30+01:00, not {shown(text)}",
+            f" 2027-01-31T09:30+01:00, not {quote_value(text)}",
         )
     return given
 

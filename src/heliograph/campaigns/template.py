@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from heliograph.base.forms import as_text, shown
+from heliograph.base.forms import as_text, quote_value
 from heliograph.base.short_texts import is_printable
 from heliograph.text import SEGMENTS_MAX, count_segments
 
@@ -122,7 +122,7 @@ def _placeholder(token: re.Match[str]) -> Placeholder:
     if not 1 <= len(name) <= PLACEHOLDER_NAME_MAX or not is_printable(name):
         raise ValueError(
             f"has a placeholder at character {token.start() + 1} whose name must have 1 to"
-            f" {PLACEHOLDER_NAME_MAX} printable characters, not {shown(name)}"
+            f" {PLACEHOLDER_NAME_MAX} printable characters, not {quote_value(name)}"
         )
     return Placeholder(name, token[2] or "")
 

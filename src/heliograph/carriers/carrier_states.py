@@ -61,7 +61,7 @@ def record(
     """
     if state is LinkState.BOUND and _is_long_down(tx, carrier_id, now_ms):
         config.bump(tx)
-    if not _locked(tx, carriers.c.id == carrier_id):
+    if not _lock_carriers(tx, carriers.c.id == carrier_id):
         return  # removed meanwhile
     tx.execute(
         sa.delete(links).where(links.c.epoch == process_number, links.c.carrier_id == carrier_id)
@@ -78,7 +78,7 @@ def record(
     _store(
         tx,
         carrier_id,
-        _combined(
+        _combine(
             records_of(
                 _CarrierState,
                 tx.execute(
@@ -128,7 +128,7 @@ def outdated(tx: Connection) -> dict[int, _CarrierState]:
         row.id: _CarrierState(row.state, row.state_detail)
         for row in tx.execute(sa.select(carriers.c.id, carriers.c.state, carriers.c.state_detail))
     }
-    found = {carrier_id: _combined(of_carrier.get(carrier_id, [])) for carrier_id in stored}
+    found = {carrier_id: _combine(of_carrier.get(carrier_id, [])) for carrier_id in stored}
     return {carrier_id: state for carrier_id, state in found.items() if state != stored[carrier_id]}
 
 
@@ -152,13 +152,13 @@ def repair(tx: Connection, now_ms: int) -> None:
         for carrier_id, made in differing.items()
     ):
         config.bump(tx)
-    _locked(tx, carriers.c.id.in_(differing))
+    _lock_carriers(tx, carriers.c.id.in_(differing))
     for carrier_id, made in outdated(tx).items():
         if carrier_id in differing:
             _store(tx, carrier_id, made, now_ms)
 
 
-def _combined(of_links: list[_CarrierState]) -> _CarrierState:
+def _combine(of_links: list[_CarrierState]) -> _CarrierState:
     if not of_links:
         return _NOBODY
     best = min(of_links, key=lambda link: _ORDER[link.state])
@@ -180,7 +180,7 @@ def _is_long_down(tx: Connection, carrier_id: int, now_ms: int) -> bool:
     return since_ms is not None and since_ms <= now_ms - DOWN_MS
 
 
-def _locked(tx: Connection, which: sa.ColumnElement[bool]) -> bool:
+def _lock_carriers(tx: Connection, which: sa.ColumnElement[bool]) -> bool:
     """Locks the rows of carriers, so that what their links make of them is read and stored by one
     process at a time. Says whether there is any.
     """

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.carriers.tables import GENERAL, rates
 from heliograph.database import config
@@ -74,7 +74,7 @@ class Rates:
         # as many digits decide
         self.longest = max(tariff.longest for tariff in (self._general, *self._by_account.values()))
 
-    def for_(self, account_id: str, digits: str, country_code: str | None) -> int | None:
+    def credits_for(self, account_id: str, digits: str, country_code: str | None) -> int | None:
         """Returns the credits per segment to a number in E.164 digits; None means `no_rate`.
         `country_code` is the number's country, or None when it has none.
         """
@@ -82,7 +82,7 @@ class Rates:
         return found.credits if found is not None else None
 
     def rate_of(self, account_id: str, digits: str, country_code: str | None) -> Rate | None:
-        """Returns the rate that decides what a segment costs there, as `for_` does."""
+        """Returns the rate that decides what a segment costs there, as `credits_for` does."""
         own = self._by_account.get(account_id)
         found = own.find(digits, country_code) if own is not None else None
         return found if found is not None else self._general.find(digits, country_code)
@@ -142,7 +142,7 @@ def remove(tx: Connection, destination: str, *, account_id: str = GENERAL) -> No
     """Takes a rate away, so that the next more general one holds. Raises NotFound."""
     config.bump(tx)
     if _delete(tx, Rate(account_id, _destination(destination), None)) == 0:
-        raise NotFound(f"There is no such rate for {shown(destination)}.")
+        raise NotFound(f"There is no such rate for {quote_value(destination)}.")
 
 
 def change(tx: Connection, removed: Sequence[Rate], stored: Sequence[Rate]) -> None:
@@ -179,6 +179,6 @@ def _destination(text: str) -> str:
         raise refused(
             "destination",
             "must be the first 1 to 15 digits of numbers, a country such as GH, or default; not"
-            f" {shown(text)}",
+            f" {quote_value(text)}",
         )
     return code

@@ -10,7 +10,7 @@ _TIMER_SLACK_S: Final = 0.001  # event loops ring that much too early
 T = TypeVar("T")
 
 
-class Delayed(Generic[T]):
+class DelayQueue(Generic[T]):
     """Keeps items in a queue, from which they can be taken out `delay_s` after they were put in, in
     the same order. It calls `on_due` when something is due.
     """
@@ -19,7 +19,7 @@ class Delayed(Generic[T]):
         self,
         loop: asyncio.AbstractEventLoop,
         delay_s: float,
-        on_due: "Callable[[Delayed[T]], None]",
+        on_due: "Callable[[DelayQueue[T]], None]",
     ) -> None:
         self._loop = loop
         self._delay_s = delay_s
@@ -35,7 +35,7 @@ class Delayed(Generic[T]):
     def put(self, items: Sequence[T]) -> None:
         due_s = self._loop.time() + self._delay_s
         self._items.extend([(due_s, item) for item in items])
-        self.look_again()
+        self.restart_timer()
 
     def take_due(self, most: int) -> list[T]:
         now_s = self._loop.time() + _TIMER_SLACK_S
@@ -60,7 +60,7 @@ class Delayed(Generic[T]):
         self._items.clear()
         return items
 
-    def look_again(self) -> None:
+    def restart_timer(self) -> None:
         """Sets the timer to when the first item is due, if there is one and it is not set."""
         if self._timer is None and self._items:
             due_s, _ = self._items[0]
@@ -75,4 +75,4 @@ class Delayed(Generic[T]):
         self._timer = None
         self._on_due(self)
         if not self._is_overdue:
-            self.look_again()
+            self.restart_timer()

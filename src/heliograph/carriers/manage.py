@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import InvalidRequest, NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.secrets import Keys, decrypt, encrypt
 from heliograph.base.short_texts import refused
 from heliograph.carriers.link import LinkState, Outgoing
@@ -22,7 +22,7 @@ from heliograph.carriers.smpp import SmppSettings, read_overrides
 from heliograph.carriers.smpp.describe_submission import DescribedSubmission, describe
 from heliograph.carriers.tables import carriers
 from heliograph.database import config
-from heliograph.database.sealed_columns import Encrypted, Sealed
+from heliograph.database.sealed_columns import Encrypted, SealedColumn
 
 SIMULATOR_ID: Final = 1
 SIMULATOR: Final = "simulator"  # the name of that carrier
@@ -32,7 +32,7 @@ DOWN_MS: Final = 60_000
 _CARRIER_ID_MAX: Final = 32_767  # of a smallint
 _PURPOSE: Final = "SMPP password"
 SEALED: Final = (
-    Sealed("carrier_passwords", carriers.c.password, lambda keys: Encrypted(keys, _PURPOSE)),
+    SealedColumn("carrier_passwords", carriers.c.password, lambda keys: Encrypted(keys, _PURPOSE)),
 )
 # no comma: routes list names
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
@@ -90,7 +90,7 @@ class Carrier(NamedTuple):
 _COLUMNS: Final = [carriers.c[name] for name in Carrier._fields]
 
 
-def _of_row(row: sa.Row[Any]) -> Carrier:
+def _carrier_of_row(row: sa.Row[Any]) -> Carrier:
     carrier = Carrier(**row._asdict())
     stored: Any = carrier.settings  # a text, until here
     return carrier._replace(settings=json.loads(stored))
@@ -107,7 +107,9 @@ def setting(carrier: Carrier, name: str) -> Any:
 
 def all_carriers(tx: Connection) -> list[Carrier]:
     """Returns all carriers, sorted by name."""
-    return [_of_row(row) for row in tx.execute(sa.select(*_COLUMNS).order_by(carriers.c.name))]
+    return [
+        _carrier_of_row(row) for row in tx.execute(sa.select(*_COLUMNS).order_by(carriers.c.name))
+    ]
 
 
 def carrier_named(tx: Connection, name: str) -> Carrier:
@@ -116,8 +118,8 @@ def carrier_named(tx: Connection, name: str) -> Carrier:
     if "\0" not in name:  # PostgreSQL refuses a text with one
         row = tx.execute(sa.select(*_COLUMNS).where(carriers.c.name == name)).one_or_none()
     if row is None:
-        raise NotFound(f"There is no carrier {shown(name)}.")
-    return _of_row(row)
+        raise NotFound(f"There is no carrier {quote_value(name)}.")
+    return _carrier_of_row(row)
 
 
 def down_carriers(tx: Connection, now_ms: int) -> frozenset[int]:
@@ -293,7 +295,7 @@ def connection_settings(tx: Connection, carrier: Carrier, secret_key: Keys) -> S
     )
 
 
-def described_submissions(
+def describe_submissions(
     carrier: Carrier, message: Outgoing, *, shows_text: bool
 ) -> list[DescribedSubmission]:
     """Returns the fields of the submit_sm that a message would be for an SMPP carrier. Raises
@@ -320,7 +322,9 @@ def _password(tx: Connection, carrier: Carrier, secret_key: Keys) -> str:
 
 def _check_new(name: str, settings: Mapping[str, Any], password: str) -> None:
     if not _NAME.fullmatch(name):
-        raise refused("name", f"must have 1 to 64 of A-Z, a-z, 0-9, _, . and -, not {shown(name)}")
+        raise refused(
+            "name", f"must have 1 to 64 of A-Z, a-z, 0-9, _, . and -, not {quote_value(name)}"
+        )
     _check_given(settings, password)
     _check(name, settings, password)
 
@@ -354,11 +358,13 @@ def _check(name: str, settings: Mapping[str, Any], password: str) -> None:
         raise refused(unknown[0], "is not a setting of a carrier")
     for key, allowed in _CHOICES.items():
         if key in settings and settings[key] not in allowed:
-            raise refused(key, f"must be one of {', '.join(allowed)}, not {shown(settings[key])}")
+            raise refused(
+                key, f"must be one of {', '.join(allowed)}, not {quote_value(settings[key])}"
+            )
     for key, count in _COUNTS.items():
         if key in settings and not count.least <= settings[key] <= count.most:
             raise refused(
-                key, f"must be from {count.least} to {count.most}, not {shown(settings[key])}"
+                key, f"must be from {count.least} to {count.most}, not {quote_value(settings[key])}"
             )
     try:
         SmppSettings(name=name, password=password, **_of_link(settings))

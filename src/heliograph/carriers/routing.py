@@ -10,10 +10,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.carriers.tables import carriers, routes
-from heliograph.carriers.weights import Sharing, read_weights, shared, write_weight
+from heliograph.carriers.weights import Sharing, read_weights, sharing_by_weights, write_weight
 from heliograph.database import config
 
 # each one more is tried only when all before it have been down for a minute
@@ -44,9 +44,9 @@ class Route(NamedTuple):
         up = self.without(down)
         if not up.carrier_ids:
             return None
-        return shared(up.leading, up.weights or (1,))
+        return sharing_by_weights(up.leading, up.weights or (1,))
 
-    def written(self, names: Mapping[int, str]) -> list[str]:
+    def carriers_in_text(self, names: Mapping[int, str]) -> list[str]:
         """Returns the route's carriers by name, with their weights, as `set_route` takes them."""
         weights = [*self.weights, *[None] * (len(self.carrier_ids) - len(self.weights))]
         return [
@@ -88,7 +88,7 @@ class Routes:
 def all_routes(tx: Connection) -> list[Route]:
     """Returns all routes, sorted by prefix."""
     return [
-        _of_row(row)
+        _route_of_row(row)
         for row in tx.execute(
             sa.select(routes.c.prefix, routes.c.carrier_ids, routes.c.weights).order_by(
                 routes.c.prefix
@@ -121,15 +121,16 @@ def set_route(tx: Connection, prefix: str, written: Sequence[str]) -> Route:
     }
     if unknown := [name for name in names if name not in ids_by_name]:
         raise refused(
-            "carrier", f"must be one of {', '.join(sorted(ids_by_name))}; not {shown(unknown[0])}"
+            "carrier",
+            f"must be one of {', '.join(sorted(ids_by_name))}; not {quote_value(unknown[0])}",
         )
     route = Route(prefix, tuple(ids_by_name[name] for name in names), weights)
     tx.execute(sa.delete(routes).where(routes.c.prefix == prefix))
     tx.execute(
         routes.insert().values(
             prefix=prefix,
-            carrier_ids=_joined(route.carrier_ids),
-            weights=_joined(route.weights) or None,
+            carrier_ids=_join_numbers(route.carrier_ids),
+            weights=_join_numbers(route.weights) or None,
         )
     )
     return route
@@ -140,7 +141,7 @@ def remove_route(tx: Connection, prefix: str) -> None:
     check_prefix(prefix)
     config.bump(tx)
     if tx.execute(sa.delete(routes).where(routes.c.prefix == prefix)).rowcount == 0:
-        raise NotFound(f"There is no route for {shown(prefix)}.")
+        raise NotFound(f"There is no route for {quote_value(prefix)}.")
 
 
 def check_prefix(prefix: str) -> None:
@@ -149,17 +150,17 @@ def check_prefix(prefix: str) -> None:
         raise refused(
             "prefix",
             'must be the first 1 to 15 digits of numbers, without +, or "" for all others; not'
-            f" {shown(prefix)}",
+            f" {quote_value(prefix)}",
         )
 
 
-def _of_row(row: Any) -> Route:
-    return Route(row.prefix, _split(row.carrier_ids), _split(row.weights))
+def _route_of_row(row: Any) -> Route:
+    return Route(row.prefix, _split_numbers(row.carrier_ids), _split_numbers(row.weights))
 
 
-def _joined(numbers: Iterable[int]) -> str:
+def _join_numbers(numbers: Iterable[int]) -> str:
     return ",".join(map(str, numbers))
 
 
-def _split(joined: str | None) -> tuple[int, ...]:
+def _split_numbers(joined: str | None) -> tuple[int, ...]:
     return tuple(map(int, joined.split(","))) if joined else ()

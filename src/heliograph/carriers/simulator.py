@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from heliograph.base import clock
-from heliograph.carriers.delay_queue import Delayed
+from heliograph.carriers.delay_queue import DelayQueue
 from heliograph.carriers.link import (
     RECEIPTS_UNACKNOWLEDGED_MAX,
     TEXTS_KEPT_MAX,
@@ -78,13 +78,13 @@ class SimulatorLink:
         self._inbox = inbox
         self._loop = asyncio.get_running_loop()
         self._state = LinkState.CONNECTING
-        self._unanswered: Delayed[Submission] = Delayed(
+        self._unanswered: DelayQueue[Submission] = DelayQueue(
             self._loop, settings.answer_delay_s, self._answer
         )
-        self._owed: Delayed[OwedReceipt] = Delayed(
+        self._owed: DelayQueue[OwedReceipt] = DelayQueue(
             self._loop, settings.receipt_delay_s, self._deliver
         )
-        self._owed_late: Delayed[OwedReceipt] = Delayed(
+        self._owed_late: DelayQueue[OwedReceipt] = DelayQueue(
             self._loop, settings.receipt_delay_s + settings.late_receipt_s, self._deliver
         )
         self._unacknowledged: set[int] = set()
@@ -130,7 +130,7 @@ class SimulatorLink:
         self._unanswered.put(submissions[:room])
         if len(submissions) > room:
             self._loop.call_soon(
-                self._inbox.answered,
+                self._inbox.on_answers,
                 [_answer(submission, Outcome.UNSPENT) for submission in submissions[room:]],
             )
 
@@ -138,8 +138,8 @@ class SimulatorLink:
         self._unacknowledged.difference_update(
             [receipt.token for receipt in receipts if isinstance(receipt.token, int)]
         )
-        self._owed.look_again()
-        self._owed_late.look_again()
+        self._owed.restart_timer()
+        self._owed_late.restart_timer()
 
     def resume(self, owed: Iterable[OwedReceipt]) -> None:
         """Takes up the receipts that an earlier process owed when it was killed."""
@@ -161,19 +161,19 @@ class SimulatorLink:
                     await self._is_drained.wait()
         unanswered = self._unanswered.take_all()
         if unanswered:
-            self._inbox.answered(
+            self._inbox.on_answers(
                 [_answer(submission, Outcome.UNANSWERED) for submission in unanswered]
             )
         owed = self._owed.take_all() + self._owed_late.take_all()
         if owed:
-            self._inbox.received([self._receipt(each) for each in owed])
-        self._inbox.changed(LinkState.CLOSED, "")
+            self._inbox.on_receipts([self._receipt(each) for each in owed])
+        self._inbox.on_state(LinkState.CLOSED, "")
 
     def _show(self, state: LinkState, detail: str) -> None:
         self._state = state
-        self._inbox.changed(state, detail)
+        self._inbox.on_state(state, detail)
 
-    def _answer(self, unanswered: Delayed[Submission]) -> None:
+    def _answer(self, unanswered: DelayQueue[Submission]) -> None:
         """Answers all that is due, and owes the receipts of what it accepts. It is hot."""
         answers, owed = [], []
         # stands first in a ref: the refs of a time are a range of the index
@@ -189,7 +189,7 @@ class SimulatorLink:
             if submission.wants_receipt:
                 owed.append(OwedReceipt(ref, submission.sender, submission.recipient))
         if answers:
-            self._inbox.answered(answers)
+            self._inbox.on_answers(answers)
             self._owe(owed)
         if self._state is LinkState.CLOSED and not len(unanswered):
             self._is_drained.set()
@@ -204,14 +204,14 @@ class SimulatorLink:
         self._owed.put(soon)
         self._owed_late.put(late)
 
-    def _deliver(self, owed: Delayed[OwedReceipt]) -> None:
+    def _deliver(self, owed: DelayQueue[OwedReceipt]) -> None:
         """Hands over the receipts that are due, as many as may be unacknowledged;
         `acknowledge` looks again.
         """
         due = owed.take_due(RECEIPTS_UNACKNOWLEDGED_MAX - len(self._unacknowledged))
         if due:
             self._unacknowledged.update(range(self._receipts_made, self._receipts_made + len(due)))
-            self._inbox.received([self._receipt(each) for each in due])
+            self._inbox.on_receipts([self._receipt(each) for each in due])
 
     def _receipt(self, owed: OwedReceipt) -> Receipt:
         ref, sender, recipient = owed

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 
 WEIGHT_MAX: Final = 100  # so that weights can be percent
@@ -50,7 +50,7 @@ class NamedWeights(NamedTuple):
     weights: tuple[int, ...]
 
 
-def shared(carrier_ids: Iterable[int], weights: Iterable[int]) -> Sharing:
+def sharing_by_weights(carrier_ids: Iterable[int], weights: Iterable[int]) -> Sharing:
     """Returns how these carriers share by their weights."""
     return Sharing(tuple(carrier_ids), tuple(accumulate(weights)))
 
@@ -68,13 +68,13 @@ def read_weights(written: Sequence[str]) -> NamedWeights:
             raise refused(
                 "carrier",
                 f"must have a weight from 1 to {WEIGHT_MAX} behind the colon, as in gh-main:70;"
-                f" not {shown(each)}",
+                f" not {quote_value(each)}",
             )
         if mark and len(weights) < len(names):
             raise refused(
                 "carrier",
                 "must name carriers with a weight before those without one, which stand by;"
-                f" {shown(name)} comes after {shown(names[-1])}",
+                f" {quote_value(name)} comes after {quote_value(names[-1])}",
             )
         names.append(name)
         weights += [int(weight)] if mark else []

@@ -103,7 +103,7 @@ class CommandRun:
 
         return secret_key_canary.keys_in_use(tx, self.settings.secret_keys)
 
-    def awaited(self, work: "Callable[[Database], Coroutine[Any, Any, T]]") -> T:
+    def run_hot(self, work: "Callable[[Database], Coroutine[Any, Any, T]]") -> T:
         """Returns what `work(database)` returns. It opens transactions of the hot paths, as the
         turns of a running server do.
         """
@@ -220,7 +220,7 @@ class Command(click.Command):
             self._making,
         )
         try:
-            with env_file.applied(ctx.params.pop("env_file")):
+            with env_file.apply(ctx.params.pop("env_file")):
                 return super().invoke(ctx)
         except _expected() as error:
             told = (

@@ -23,10 +23,10 @@ def show(run: CommandRun, record: Mapping[str, Any], note: str | None = None) ->
     """Prints one record. `note` is a line more, for people."""
     if run.as_json:
         return _print_json(record)
-    flat = _flattened(record)
+    flat = _flatten(record)
     width = max(map(len, flat))
     for name, value in flat.items():
-        click.echo(f"{name:{width}}  {coloured(value)}")
+        click.echo(f"{name:{width}}  {in_colour(value)}")
     if note is not None:
         click.echo(note)
     return None
@@ -58,19 +58,19 @@ def warn_of_loss(words: str) -> None:
 def print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     """Prints the named columns of records, aligned."""
     rows = [
-        [_flattened(record)[column.replace("_", " ")] for column in columns] for record in records
+        [_flatten(record)[column.replace("_", " ")] for column in columns] for record in records
     ]
     table = [[column.upper().replace("_", " ") for column in columns], *rows]
     widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
     for number, row in enumerate(table):
         cells = [
-            coloured(cell, bold=number == 0) + " " * (width - len(cell))
+            in_colour(cell, bold=number == 0) + " " * (width - len(cell))
             for cell, width in zip(row, widths, strict=True)
         ]
         click.echo("  ".join(cells).rstrip())
 
 
-def coloured(text: str, *, bold: bool = False) -> str:
+def in_colour(text: str, *, bold: bool = False) -> str:
     """Returns a state in its colour, where colours are wanted."""
     colour = colours.colour_of(text)
     return (
@@ -93,14 +93,14 @@ def json_text(document: Any) -> str:
     )
 
 
-def _flattened(record: Mapping[str, Any]) -> dict[str, str]:
+def _flatten(record: Mapping[str, Any]) -> dict[str, str]:
     """Turns `{"wallet": {"balance": 1}}` into `{"wallet balance": "1"}`; names have spaces for
     underscores.
     """
     flat: dict[str, str] = {}
     for name, value in record.items():
         if isinstance(value, Mapping):
-            flat |= {f"{name} {inner}": text for inner, text in _flattened(value).items()}
+            flat |= {f"{name} {inner}": text for inner, text in _flatten(value).items()}
         else:
             flat[name.replace("_", " ")] = _text(value)
     return flat

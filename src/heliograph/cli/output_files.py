@@ -92,7 +92,7 @@ def _whole(path: str, kind: str, *, force: bool) -> Iterator[IO[Any]]:
         _clear_target(target, part, force=force)
         with (
             open(part, f"x{kind}", opener=opener, **how) as opened,
-            _removed_on_error(part),
+            _remove_on_error(part),
         ):
             yield opened
             opened.flush()
@@ -110,7 +110,7 @@ def _clear_target(target: str, part: str, *, force: bool) -> None:
 
 
 @contextmanager
-def _removed_on_error(part: str) -> Iterator[None]:
+def _remove_on_error(part: str) -> Iterator[None]:
     try:
         yield
     except BaseException:

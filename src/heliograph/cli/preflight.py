@@ -11,7 +11,7 @@ from heliograph.cli.failure import Failure
 from heliograph.database import clock_check
 from heliograph.database.database import Database
 from heliograph.database.outage import error_in_words
-from heliograph.database.schema import found_version, is_usable, newest_version
+from heliograph.database.schema import is_usable, newest_version, stored_version
 
 
 def require_usable(database: Database, settings: Settings, *, makes: bool, any_key: bool) -> None:
@@ -47,7 +47,7 @@ def require_schema(database: Database, *, makes: bool) -> None:
     """
     place = without_password(database.url)
     with database.read() as tx:
-        found = found_version(tx)
+        found = stored_version(tx)
         if is_usable(tx, found):
             return
         is_empty = found is None and not sa.inspect(tx).get_table_names()

@@ -44,7 +44,7 @@ def move_credits(
     wallet can hold, DailyCapReached.
     """
     if sandbox:
-        after = wallet.change_sandbox_credits(tx, customer_id, move.credits).shown
+        after = wallet.change_sandbox_credits(tx, customer_id, move.credits).visible_figures
         return Moved(
             None,
             customer_id,

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from heliograph.accounts import account_fields
 from heliograph.accounts.tables import EXTERNAL_REF_MAX, LABEL_MAX
-from heliograph.base.forms import Form, Rounded, as_text, keeping, shown
+from heliograph.base.forms import Form, RoundedNumber, as_text, quote_value, text_reader
 from heliograph.base.short_texts import EMAIL_MAX, one_line
 from heliograph.base.unknown_fields import COUNTRY, FIGURES, ONCE, PRICE, TEST, TIME
 from heliograph.text import read_country, read_phone
@@ -48,7 +48,7 @@ def read_customer_request(body: dict[str, Any]) -> tuple[CustomerRequest, list[s
     form = Form(body, costly=(FIGURES, TEST, COUNTRY, ONCE))
     full_name = form.value(
         "full_name",
-        read=keeping(lambda text: account_fields.read_name("full_name", text)),
+        read=text_reader(lambda text: account_fields.read_name("full_name", text)),
         required=True,
     )
     country_code = form.value("country_code", "countryCode", read=read_country, required=True)
@@ -56,12 +56,14 @@ def read_customer_request(body: dict[str, Any]) -> tuple[CustomerRequest, list[s
     email = form.value("email", read=_email)
     external_ref = form.value(
         "external_ref",
-        read=keeping(lambda text: one_line("external_ref", text, most=EXTERNAL_REF_MAX)),
+        read=text_reader(lambda text: one_line("external_ref", text, most=EXTERNAL_REF_MAX)),
     )
-    label = form.value("label", read=keeping(lambda text: one_line("label", text, most=LABEL_MAX)))
+    label = form.value(
+        "label", read=text_reader(lambda text: one_line("label", text, most=LABEL_MAX))
+    )
     initial_credits = form.integer("initial_sms_credits", least=0, most=CREDITS_MAX)
     initial_balance = form.value("initial_wallet_balance", read=_amount)
-    wanted_currency = form.value("currency", read=keeping(money.currency))
+    wanted_currency = form.value("currency", read=text_reader(money.currency))
     form.finish()
     assert full_name is not None
     assert country_code is not None
@@ -88,7 +90,7 @@ def read_credits_request(body: dict[str, Any]) -> tuple[CreditsRequest, list[str
         form.refuse("credits", "must not be 0")
     reference = form.value(
         "reference",
-        read=keeping(lambda text: one_line("reference", text, most=ledger.REFERENCE_MAX)),
+        read=text_reader(lambda text: one_line("reference", text, most=ledger.REFERENCE_MAX)),
     )
     form.finish()
     assert credits is not None
@@ -99,7 +101,7 @@ def _email(value: Any) -> str:
     text = as_text(value)
     if len(text) > EMAIL_MAX or not text.isprintable() or re.fullmatch(EMAIL, text) is None:
         raise ValueError(
-            f"must be an email address of at most {EMAIL_MAX} characters, not {shown(value)}"
+            f"must be an email address of at most {EMAIL_MAX} characters, not {quote_value(value)}"
         )
     return text
 
@@ -112,7 +114,7 @@ def _amount(value: Any) -> int | float:
         or not math.isfinite(value)
         or value < 0
     ):
-        raise ValueError(f"must be a number of 0 or more, not {shown(value)}")
-    if isinstance(value, Rounded):
+        raise ValueError(f"must be a number of 0 or more, not {quote_value(value)}")
+    if isinstance(value, RoundedNumber):
         raise ValueError("has more digits than can be kept exactly")
     return value

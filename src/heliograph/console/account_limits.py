@@ -10,7 +10,7 @@ from heliograph import accounts, keys
 from heliograph.accounts import Account, account_fields
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query
-from heliograph.base.short_texts import cut, refused
+from heliograph.base.short_texts import refused, shorten
 from heliograph.console.navigation import ACCOUNTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -119,4 +119,4 @@ def _or_none(value: object) -> str:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return cut(" ".join(value) if isinstance(value, tuple) else str(value), TOLD_MAX)
+    return shorten(" ".join(value) if isinstance(value, tuple) else str(value), TOLD_MAX)

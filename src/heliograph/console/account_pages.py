@@ -76,7 +76,7 @@ def show_account(
         shown=days_of(tx, account.id, request.now_ms),
         account=account,
         wallet=held,
-        money=money.to_text(held.shown.balance_minor, held.currency),
+        money=money.to_text(held.visible_figures.balance_minor, held.currency),
         last=status_history.last(tx, account.id),
         partner=partner and ListedAccount(partner, accounts.text_id(partner), held),
         members=members.of_account(tx, account.id),

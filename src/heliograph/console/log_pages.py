@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from heliograph import accounts, users
 from heliograph.base.clock import rfc3339
-from heliograph.base.csv.cells import line_of, neutral
+from heliograph.base.csv.cells import line_of, neutralize
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
@@ -143,7 +143,7 @@ def _entries(tx: Connection, selected: Selected, wanted: PageWanted) -> "list[St
 
 
 def _line(cells: Iterable[str]) -> str:
-    return line_of(map(neutral, cells), COMMA)
+    return line_of(map(neutralize, cells), COMMA)
 
 
 def _cells(stored: StoredOperatorEntry) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import users
 from heliograph.base.errors import Forbidden, NotFound
-from heliograph.base.short_texts import BY_MAX, cut
+from heliograph.base.short_texts import BY_MAX, shorten
 from heliograph.portal import languages
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.visit import NotFresh
@@ -34,7 +34,7 @@ class OperatorVisit(NamedTuple):
     @property
     def by(self) -> str:
         """Returns who decides, as histories name it."""
-        return cut(self.session.user.email, BY_MAX - 1)
+        return shorten(self.session.user.email, BY_MAX - 1)
 
     @property
     def may_approve(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from heliograph.base.csv.cells import neutral, text_of_cell
+from heliograph.base.csv.cells import neutralize, text_of_cell
 from heliograph.base.csv.columns import (
     NAMES_SAID_MAX,
     PHONE_COLUMNS,
@@ -15,8 +15,8 @@ from heliograph.base.csv.columns import (
     columns_of,
 )
 from heliograph.base.errors import InvalidRequest
-from heliograph.base.forms import shown
-from heliograph.base.short_texts import cut
+from heliograph.base.forms import quote_value
+from heliograph.base.short_texts import shorten
 from heliograph.contacts.change import ContactPatch
 from heliograph.contacts.contact import Contact
 from heliograph.contacts.fields import (
@@ -45,7 +45,7 @@ _NO: Final = ("no", "false", "0", "n")
 def header_of(custom_names: Sequence[str]) -> list[str]:
     """Returns the columns of a file with these custom fields."""
     marked = [f"{CUSTOM_MARK}{name}" if _is_taken(name) else name for name in custom_names]
-    return [*FIELDS, *(neutral(name) for name in marked)]
+    return [*FIELDS, *(neutralize(name) for name in marked)]
 
 
 def cells_of(contact: Contact, custom_names: Sequence[str]) -> list[str]:
@@ -58,7 +58,7 @@ def cells_of(contact: Contact, custom_names: Sequence[str]) -> list[str]:
         "yes" if contact.opted_out else "no",
     )
     return [
-        neutral(cell)
+        neutralize(cell)
         for cell in (*fields, *(contact.custom.get(name, "") for name in custom_names))
     ]
 
@@ -109,7 +109,7 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str] = MappingProxyTy
     said = {field: named.place_of(field, column) for field, column in columns.items()}
     phone = said.get("phone", named.phone)
     if phone is None:
-        found = cut(", ".join(shown(name) for name in names), NAMES_SAID_MAX) or "nothing"
+        found = shorten(", ".join(quote_value(name) for name in names), NAMES_SAID_MAX) or "nothing"
         raise InvalidRequest(
             "The first line must name the columns, and one of them must be phone (or"
             f" {', '.join(PHONE_COLUMNS[1:])}); it has {found}."
@@ -125,14 +125,14 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str] = MappingProxyTy
                 field = next(each for each, column in said.items() if column == place)
             elif field in said:
                 continue  # another column has been named for it
-            if named.are_called_alike(place, phone):
+            if named.have_one_name(place, phone):
                 field = "phone"
             if field in (*FIELDS, "country_code"):
                 _set_place(fields, field, place)
             else:
                 _set_place(custom, read_custom_name(name.removeprefix(CUSTOM_MARK)), place)
         except ValueError as error:
-            wrong.append(f"column {place + 1}, {shown(name)}, {error}")
+            wrong.append(f"column {place + 1}, {quote_value(name)}, {error}")
     if len(names) > COLUMNS_MAX:
         raise InvalidRequest(f"The file has {len(names)} columns; {COLUMNS_MAX} are allowed.")
     if wrong:
@@ -215,7 +215,7 @@ def _read_tags(text: str) -> tuple[str, ...]:
 
 def _read_opted_out(text: str) -> bool:
     if text.lower() not in (*_YES, *_NO):
-        raise ValueError(f"must be yes or no, not {shown(text)}")
+        raise ValueError(f"must be yes or no, not {quote_value(text)}")
     return text.lower() in _YES
 
 

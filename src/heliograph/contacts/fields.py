@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from heliograph.base.errors import FieldError
-from heliograph.base.forms import BadParts, as_text, keeping, shown
+from heliograph.base.forms import BadParts, as_text, quote_value, text_reader
 from heliograph.base.short_texts import EMAIL_MAX, one_line
 from heliograph.contacts.tables import NAME_MAX
 
@@ -24,17 +24,17 @@ OWN_PLACEHOLDERS: Final = ("name", "phone")  # a custom field called so could no
 _EMAIL: Final = re.compile(r"[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*")
 
 
-read_name: Final = keeping(lambda text: one_line("name", text, most=NAME_MAX))
-_tag: Final = keeping(lambda text: one_line("tag", text, most=TAG_MAX))
-_custom_name: Final = keeping(lambda text: one_line("name", text, most=CUSTOM_NAME_MAX))
-_custom_value: Final = keeping(lambda text: one_line("value", text, most=CUSTOM_VALUE_MAX))
+read_name: Final = text_reader(lambda text: one_line("name", text, most=NAME_MAX))
+_tag: Final = text_reader(lambda text: one_line("tag", text, most=TAG_MAX))
+_custom_name: Final = text_reader(lambda text: one_line("name", text, most=CUSTOM_NAME_MAX))
+_custom_value: Final = text_reader(lambda text: one_line("value", text, most=CUSTOM_VALUE_MAX))
 
 
 def read_email(value: Any) -> str:
     text = as_text(value).strip()
     if len(text) > EMAIL_MAX or not text.isprintable() or _EMAIL.fullmatch(text) is None:
         raise ValueError(
-            f"must be an email address of at most {EMAIL_MAX} characters, not {shown(value)}"
+            f"must be an email address of at most {EMAIL_MAX} characters, not {quote_value(value)}"
         )
     return text
 
@@ -44,7 +44,7 @@ def read_tag(value: Any) -> str:
     if TAG_SEPARATOR in tag:
         raise ValueError(
             f"must have no {TAG_SEPARATOR}, which stands between tags in files; found"
-            f" {shown(value)}"
+            f" {quote_value(value)}"
         )
     return tag
 
@@ -52,7 +52,7 @@ def read_tag(value: Any) -> str:
 def read_tags(value: Any) -> tuple[str, ...]:
     """Returns the tags, each once, in the order in which they were given."""
     if not isinstance(value, list | tuple):
-        raise ValueError(f"must be an array of strings, not {shown(value)}")
+        raise ValueError(f"must be an array of strings, not {quote_value(value)}")
     if len(value) > TAGS_MAX:
         raise ValueError(f"must have at most {TAGS_MAX} tags, not {len(value)}")
     tags: dict[str, None] = {}
@@ -87,7 +87,7 @@ def read_custom_value(value: Any) -> str:
 
 def read_custom(value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping):
-        raise ValueError(f"must be an object of strings, not {shown(value)}")
+        raise ValueError(f"must be an object of strings, not {quote_value(value)}")
     if len(value) > CUSTOM_MAX:
         raise ValueError(f"must have at most {CUSTOM_MAX} fields, not {len(value)}")
     custom: dict[str, str] = {}
@@ -97,11 +97,11 @@ def read_custom(value: Any) -> dict[str, str]:
             known = read_custom_name(name)
             if known in custom:
                 raise ValueError(
-                    f"is given twice: {shown(known)} and the same with spaces at its ends"
+                    f"is given twice: {quote_value(known)} and the same with spaces at its ends"
                 )
             custom[known] = read_custom_value(each)
         except ValueError as error:
-            wrong.append(FieldError(f".{shown(name).strip(chr(39))}", str(error)))
+            wrong.append(FieldError(f".{quote_value(name).strip(chr(39))}", str(error)))
     if wrong:
         raise BadParts(wrong)
     return custom

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.base.short_texts import cut
+from heliograph.base.short_texts import shorten
 from heliograph.contacts.contact import Contact, ContactOwner
 from heliograph.contacts.tables import CHANGER_NAME_MAX, opt_out_changes
 from heliograph.database.postgresql.arrays import literal
@@ -75,8 +75,8 @@ def record_opt_outs(
     same = {
         "account_id": owner.account_id,
         "by_kind": by.kind.value,
-        # `cut` adds a sign of its own
-        "by_name": None if by.name is None else cut(by.name, CHANGER_NAME_MAX - 1),
+        # `shorten` adds a sign of its own
+        "by_name": None if by.name is None else shorten(by.name, CHANGER_NAME_MAX - 1),
         "is_import": by.is_import,
     }
     if tx.dialect.name == "postgresql":

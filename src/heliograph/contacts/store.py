@@ -30,7 +30,7 @@ from heliograph.contacts.opt_outs import (
 from heliograph.contacts.search_buckets import assign_buckets, lock_contacts
 from heliograph.contacts.tables import contacts
 from heliograph.database.postgresql.arrays import literal
-from heliograph.opt_outs import OptOutOwner, is_suppressed, suppressed_among
+from heliograph.opt_outs import OptOutOwner, find_suppressed, is_suppressed
 
 # changes of one transaction: a sixth of a second, for which others of the account wait
 AT_ONCE_MAX: Final = 2_000
@@ -77,7 +77,7 @@ def upsert(
     lock_contacts(tx, owner)
     phones = [_phone(change) for change in changes]
     found = by_phones(tx, owner, set(phones))
-    suppressed = suppressed_among(tx, OptOutOwner(owner.account_id, owner.sandbox), set(phones))
+    suppressed = find_suppressed(tx, OptOutOwner(owner.account_id, owner.sandbox), set(phones))
     there = dict(found)
     new: dict[str, None] = {}
     touched: dict[str, None] = {}

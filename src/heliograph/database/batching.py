@@ -85,7 +85,7 @@ class Batcher(Generic[Item, AnswerT]):
         """
         self._commits.check()
         if not self._hears:
-            self._commits.hear(self._give_up)
+            self._commits.on_unconfirmed(self._give_up)
             self._hears = True
         if self._waiting_weight >= self._waiting_max:
             raise Unavailable("Too many requests are waiting.")

@@ -87,15 +87,15 @@ class ConfigCache:
         found = self.peek(kind, key) if self.is_fresh else None
         if found is not None:
             return found
-        async with _in_time():
+        async with _limit_wait():
             if not self.is_fresh:
                 await self.refresh()
             found = self.peek(kind, key)
             if found is None:
-                found = await self._loaded(kind, key)
+                found = await self._value_of_load(kind, key)
             return found
 
-    async def _loaded(self, kind: CachedKind[K, V], key: K) -> V | None:
+    async def _value_of_load(self, kind: CachedKind[K, V], key: K) -> V | None:
         waiting = self._missing.get((kind, key))
         if waiting is None:
             waiting = self._missing[kind, key] = asyncio.get_running_loop().create_future()
@@ -151,13 +151,13 @@ class ConfigCache:
         There is one read at a time, which those share who came before it began: the one under way
         may have read before what they want to see.
         """
-        async with _in_time():
+        async with _limit_wait():
             before = self._refreshing
             if before is not None and not before.done():
                 await asyncio.wait({before})
             if self._refreshing is None or self._refreshing is before:
                 self._refreshing = asyncio.create_task(self._read_anew())
-                self._refreshing.add_done_callback(_heard)
+                self._refreshing.add_done_callback(_take_load_error)
             await asyncio.shield(self._refreshing)
 
     async def _read_anew(self) -> None:
@@ -209,7 +209,7 @@ class ConfigCache:
 
 
 @asynccontextmanager
-async def _in_time() -> AsyncIterator[None]:
+async def _limit_wait() -> AsyncIterator[None]:
     """Limits the waiting in the block to ANSWER_S; what is waited for goes on past that. Raises
     Unavailable.
     """
@@ -220,7 +220,7 @@ async def _in_time() -> AsyncIterator[None]:
         raise Unavailable("The database is not reachable.") from error
 
 
-def _heard(task: "asyncio.Task[None]") -> None:
+def _take_load_error(task: "asyncio.Task[None]") -> None:
     """Asks how a load ended. Those who waited for it may have gone, and then nobody else asks."""
     if not task.cancelled():
         task.exception()

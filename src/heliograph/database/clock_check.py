@@ -30,7 +30,7 @@ class ClockApart(Unavailable):
     """This machine's clock and the database's are too far apart."""
 
 
-class Measured(NamedTuple):
+class ClockDifference(NamedTuple):
     """Says how far the database's clock is ahead of this process's. `within_us` is the greatest
     error of that: half of the time that the answer took.
     """
@@ -60,19 +60,19 @@ class Measured(NamedTuple):
         )
 
 
-def measure(db: Database) -> Measured | None:
+def measure(db: Database) -> ClockDifference | None:
     """Asks the database for the time, a few times if need be; the best answer counts. It returns
     None on SQLite. Raises Unavailable.
     """
     if not db.postgresql:
         return None
-    best: Measured | None = None
+    best: ClockDifference | None = None
     with db.read() as tx:
         for _ in range(QUESTIONS_MAX):
             asked_us = clock.process_us()
             database_us = int(tx.execute(_CLOCK).scalar_one())
             answered_us = clock.process_us()
-            measured = Measured(
+            measured = ClockDifference(
                 database_us - (asked_us + answered_us) // 2, (answered_us - asked_us) // 2
             )
             best = measured if best is None or measured.within_us < best.within_us else best

@@ -124,7 +124,7 @@ class Commits:
         if self._is_unconfirmed():
             raise Unconfirmed
 
-    def hear(self, tell: Callable[[], None]) -> None:
+    def on_unconfirmed(self, tell: Callable[[], None]) -> None:
         """Calls `tell` in the running event loop, from now on, whenever a first commit is found
         unconfirmed.
         """
@@ -140,14 +140,14 @@ class Commits:
             self._unconfirmed[backend] = _Waiting(cut)
         self._report_unconfirmed(was_unconfirmed)
 
-    def others_wait(self) -> None:
+    def note_others_wait(self) -> None:
         """Notes that a lock was not got because a commit of another process is not confirmed."""
         with self._guard:
             was_unconfirmed = self._is_unconfirmed()
             self._others_wait = True
         self._report_unconfirmed(was_unconfirmed)
 
-    def over(self, backend: Backend) -> None:
+    def note_ended(self, backend: Backend) -> None:
         """Notes that a session's COMMIT was answered, or that its connection is gone."""
         with self._guard:
             was_last = (
@@ -168,9 +168,9 @@ class Commits:
                 with suppress(RuntimeError):  # that loop has ended
                     loop.call_soon_threadsafe(tell)
         if not is_looked_after:
-            threading.Thread(target=self._look_after, name="commits", daemon=True).start()
+            threading.Thread(target=self._watch_unconfirmed, name="commits", daemon=True).start()
 
-    def _look_after(self) -> None:
+    def _watch_unconfirmed(self) -> None:
         """Asks PostgreSQL until none is left; runs in a thread of its own, for the others and the
         event loop may be what waits.
         """
@@ -192,9 +192,9 @@ class Commits:
                 continue
             for backend in waiting.keys() - still_at_it:
                 if waiting[backend].is_answered():
-                    self.over(backend)
+                    self.note_ended(backend)
             if not others_wait:
-                self._others_have_ended()
+                self._note_others_ended()
         self._close(session)
 
     def _close(self, session: CommitProbe | None) -> None:
@@ -202,7 +202,7 @@ class Commits:
             with suppress(self._lost):
                 session.close()
 
-    def _others_have_ended(self) -> None:
+    def _note_others_ended(self) -> None:
         with self._guard:
             was_last, self._others_wait = self._others_wait and not self._unconfirmed, False
         if was_last:
@@ -221,8 +221,8 @@ def waits_for_standby(session: CommitProbe) -> bool:
 
 
 @contextmanager
-def confirmed() -> Iterator[None]:
-    """Stands around `reachable()`, so that a COMMIT that was not answered in time is
+def unconfirmed_on_timeout() -> Iterator[None]:
+    """Stands around `unavailable_on_outage()`, so that a COMMIT that was not answered in time is
     Unconfirmed, and not an unreachable database.
     """
     try:
@@ -240,5 +240,5 @@ def refuse_if_unconfirmed(tx: sa.Connection) -> None:
     if tx.dialect.name == "postgresql":
         session: Any = tx.connection.driver_connection
         if tx.exec_driver_sql(WAITS_FOR_STANDBY).scalar_one():
-            session.commits.others_wait()
+            session.commits.note_others_wait()
             raise Unconfirmed

@@ -18,10 +18,20 @@ from sqlalchemy import exc
 from sqlalchemy.engine import Connection, Dialect
 
 from heliograph.base.errors import Unavailable
-from heliograph.database.commits import CommitProbe, Commits, confirmed, refuse_if_unconfirmed
+from heliograph.database.commits import (
+    CommitProbe,
+    Commits,
+    refuse_if_unconfirmed,
+    unconfirmed_on_timeout,
+)
 from heliograph.database.hot import CommitListeners, HotTx
 from heliograph.database.hot_sqlite import SqliteHot
-from heliograph.database.outage import CONFLICT_TRIES, is_conflict, reachable, readable
+from heliograph.database.outage import (
+    CONFLICT_TRIES,
+    is_conflict,
+    unavailable_on_outage,
+    unavailable_on_outage_or_lock,
+)
 from heliograph.database.sessions import DURABLE, FairLock, sqlite_engine, sqlite_path
 
 if TYPE_CHECKING:
@@ -75,14 +85,14 @@ class Database:
         self.commits: Commits
         self._hot: PostgresHot | SqliteHot
         if self.postgresql:
-            self._be_postgresql(synchronous_commit)
+            self._connect_postgresql(synchronous_commit)
         else:
             path = sqlite_path(url)
             self.commits = Commits(_no_session)
             self._hot = SqliteHot(path, self._lock, self.listeners, self.commits)
             self.engine = sqlite_engine(path)
 
-    def _be_postgresql(self, synchronous_commit: str) -> None:
+    def _connect_postgresql(self, synchronous_commit: str) -> None:
         """Loads the drivers only now: that takes half as long as a command on SQLite."""
         from heliograph.database.postgresql import engine
         from heliograph.database.postgresql.hot import PostgresHot
@@ -103,7 +113,11 @@ class Database:
         if self.postgresql:
             self.commits.check()
             due: list[Callable[[Database], object]] = []
-            with confirmed(), reachable(), self.engine.begin() as connection:
+            with (
+                unconfirmed_on_timeout(),
+                unavailable_on_outage(),
+                self.engine.begin() as connection,
+            ):
                 connection.info[_AFTER_COMMIT] = due
                 yield connection
             for work in due:
@@ -111,7 +125,7 @@ class Database:
             return
         self._lock.acquire()
         try:
-            with reachable(), self.engine.connect() as connection:
+            with unavailable_on_outage(), self.engine.connect() as connection:
                 # a plain BEGIN that reads first would lose updates
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
                 yield connection
@@ -139,7 +153,7 @@ class Database:
         """Opens a transaction in which nothing is stored. On PostgreSQL, each statement sees what
         is committed when it begins; see `snapshot`.
         """
-        with readable(), self.engine.connect() as connection:
+        with unavailable_on_outage_or_lock(), self.engine.connect() as connection:
             if not self.postgresql:
                 connection.exec_driver_sql("BEGIN")
             yield connection

@@ -27,10 +27,10 @@ def birth_ns(path: Path) -> int | None:
         return None
     if (born_s := getattr(found, "st_birthtime", None)) is not None:  # macOS
         return int(born_s * 1_000_000_000)
-    return _asked(path)
+    return _statx_birth_ns(path)
 
 
-def _asked(path: Path) -> int | None:
+def _statx_birth_ns(path: Path) -> int | None:
     """Asks Linux for the birth of a file, because Python has no call for it there."""
     try:
         statx = ctypes.CDLL(None).statx

@@ -7,7 +7,7 @@ primary that nobody has told of its successor has a lower one (PostgreSQL manual
 process that has once seen the successor does not go back to the old one.
 
 A host that is frozen, or whose disk is stuck, still acknowledges what it is sent. It is told from
-one that works long at a statement by asking it for something else over a new connection (`doubt`).
+one that works long at a statement by asking it for something else over a new connection (`probe`).
 """
 
 import queue
@@ -22,20 +22,20 @@ import psycopg
 from heliograph.base.database_url import Host, parse
 from heliograph.base.log import Log
 
-ASKED_WITHIN_S: Final = 2.0  # a host that has not said by then what it is counts as silent
+ANSWERS_WITHIN_S: Final = 2.0  # a host that has not said by then what it is counts as silent
 # Of a host that was written to, the same is wanted sooner: a ping or a statement has waited for it
 # by then for 1 s, and a client waits for 2 s.
-SHOWN_WITHIN_S: Final = 0.8
+CHOSEN_WITHIN_S: Final = 0.8
 # so long a statement may take without anybody asking whether its host is there: more than a lock is
 # waited for
-DOUBTED_AFTER_S: Final = 1.0
+OVERDUE_AFTER_S: Final = 1.0
 # how often the others are asked whether one of them has been promoted: the old primary may not know
 # of it
 LOOK_S: Final = 5.0
 # once one host can be written to, the others have so long to name a higher timeline
 OTHERS_WITHIN_S: Final = 0.4
 
-NOT_TOLD_APART: Final = (
+CLUSTERS_UNKNOWN: Final = (
     "our role may not EXECUTE pg_control_system(): a host of another cluster would be taken for one"
     " of these"
 )
@@ -83,12 +83,12 @@ def status_of(row: Any) -> HostStatus:
 
 class ChosenHost(NamedTuple):
     """Says where a connection was made to, and when. The connection must not be used any more once
-    `turn` has passed.
+    `generation` has passed.
     """
 
     host: Host
-    turn: int
-    era: int
+    generation: int
+    promotions: int
 
 
 class NoHost(psycopg.OperationalError, ConnectionError):
@@ -97,9 +97,9 @@ class NoHost(psycopg.OperationalError, ConnectionError):
     """
 
 
-class _DoubtedHost:
+class _Probe:
     """Describes a host that is being asked whether it is there, and what to do for those who wait
-    for it, each with its turn, should it not be.
+    for it, each with the generation of its connection, should it not be.
     """
 
     def __init__(self) -> None:
@@ -117,47 +117,47 @@ class Hosts:
         self._ask_one = ask
         self._guard = threading.Lock()  # of what follows
         self._finding = threading.Lock()
-        self._finds = 0
+        self._searches = 0
         self._chosen = self.all[0] if len(self.all) == 1 else None
         self._last = self._chosen
         self.may_ask_system = True  # which cluster a host belongs to; until one forbids it
         self._newest: dict[int | None, int] = {}  # the highest timeline that was seen, by cluster
-        self._turn = 0
-        self._era = 0
-        self._why_none: NoHost | None = None
+        self._generation = 0
+        self._promotions = 0
+        self._no_host: NoHost | None = None
         self._looked_s = time.monotonic()
-        self._doubt: _DoubtedHost | None = None
+        self._probe: _Probe | None = None
         # monotonic: when a connection that is in use had an answer last
         self.heard_s = float("-inf")
 
     @property
-    def turn(self) -> int:
+    def generation(self) -> int:
         """Counts up when a connection has failed: all that were made before are as old as
         it, and are not used again.
         """
-        return self._turn
+        return self._generation
 
     @property
-    def era(self) -> int:
+    def promotions(self) -> int:
         """Counts up when another host, or a newer primary, has taken the place of the one
         before: its locks are of no use.
         """
-        return self._era
+        return self._promotions
 
     @property
     def chosen(self) -> Host | None:
         """Returns the host that connections are made to, or None when it has to be found first."""
         return self._chosen
 
-    def look(self) -> None:
+    def ask_others_if_due(self) -> None:
         """Has the others asked, when it is time, in a thread of its own. One that was promoted is
         chosen in place of the one that was.
         """
         if len(self.all) > 1 and time.monotonic() - self._looked_s >= LOOK_S:
             self._looked_s = time.monotonic()
-            threading.Thread(target=self._look, daemon=True).start()
+            threading.Thread(target=self._ask_others, daemon=True).start()
 
-    def _look(self) -> None:
+    def _ask_others(self) -> None:
         heard = self.ask([host for host in self.all if host != self._chosen])
         with self._guard:
             promoted = {
@@ -171,58 +171,55 @@ class Hosts:
     def chosen_host(self) -> ChosenHost:
         """Returns where to connect to; finds it first when it is not known. Raises NoHost."""
         with self._guard:
-            chosen, finds = (
-                (self._chosen and ChosenHost(self._chosen, self._turn, self._era)),
-                self._finds,
-            )
-        return chosen or self._found(finds)
+            searches = self._searches
+            chosen = self._chosen and ChosenHost(self._chosen, self._generation, self._promotions)
+        return chosen or self._find(searches)
 
-    def failed(self, turn: int, *, silent: bool = False) -> None:
-        """Tells that a connection of that turn was lost, or can be written to no more. `silent`
-        says whether it got no answer. A silent host is asked what it is before it is connected to
-        again, also if it is the only one: that is found out sooner, and once for all who want to
-        know.
+    def note_lost_connection(self, generation: int, *, silent: bool = False) -> None:
+        """Notes that a connection of that generation was lost, or can be written to no more.
+        `silent` says whether it got no answer. A silent host is asked what it is before it is
+        connected to again, also if it is the only one: that is found out sooner, and once for all.
         """
         with self._guard:
-            if turn == self._turn:
-                self._turn += 1
-                self._leave(silent)
+            if generation == self._generation:
+                self._generation += 1
+                self._forget_chosen(silent)
 
-    def not_reached(self, chosen: ChosenHost, *, silent: bool = False) -> None:
-        """Tells that no connection could be made there. The connections that exist stay in
+    def note_unreachable(self, chosen: ChosenHost, *, silent: bool = False) -> None:
+        """Notes that no connection could be made there. The connections that exist stay in
         use until one fails or another host is chosen.
         """
         with self._guard:
             if chosen.host == self._chosen:
-                self._leave(silent)
+                self._forget_chosen(silent)
 
-    def doubt(self, turn: int, cut: Callable[[], object] = lambda: None) -> threading.Event:
-        """Tells that an answer is overdue on a connection of that turn. All hosts are asked at
-        once, in threads; what is returned is set when that is over. `cut` is called, by any thread,
-        if the host does not show itself, or another one has taken its place.
+    def probe(self, generation: int, cut: Callable[[], object] = lambda: None) -> threading.Event:
+        """Asks all hosts at once, in threads, because an answer is overdue on a connection of that
+        generation. What is returned is set when that is over. `cut` is called, by any thread, if
+        the host does not show itself, or another one has taken its place.
         """
         with self._guard:
-            if turn == self._turn:
-                doubt = self._doubt
-                if doubt is None:
-                    doubt = self._doubt = _DoubtedHost()
-                    threading.Thread(target=self._settle, args=(doubt,), daemon=True).start()
-                doubt.cuts.append((turn, cut))
-                return doubt.over
+            if generation == self._generation:
+                probe = self._probe
+                if probe is None:
+                    probe = self._probe = _Probe()
+                    threading.Thread(target=self._run_probe, args=(probe,), daemon=True).start()
+                probe.cuts.append((generation, cut))
+                return probe.over
         cut()
         over = threading.Event()
         over.set()
         return over
 
-    def _settle(self, doubt: _DoubtedHost) -> None:
-        began_s, turn, doubted = time.monotonic(), self._turn, self._last
+    def _run_probe(self, probe: _Probe) -> None:
+        began_s, generation, asked = time.monotonic(), self._generation, self._last
         heard = self.ask(
             self.all,
-            within_s=SHOWN_WITHIN_S,
-            is_enough=lambda host, said: host == doubted or self._is_promoted(said),
+            within_s=CHOSEN_WITHIN_S,
+            is_enough=lambda host, said: host == asked or self._is_promoted(said),
         )
         with self._guard:
-            self._doubt = None
+            self._probe = None
             promoted = {
                 host: said
                 for host, said in heard.items()
@@ -231,49 +228,49 @@ class Hosts:
             if promoted:
                 self._choose(promoted)
             elif (
-                doubted
-                and turn == self._turn
+                asked
+                and generation == self._generation
                 and self.heard_s < began_s
-                and not _has_answered(heard.get(doubted))
+                and not _has_answered(heard.get(asked))
             ):
                 if self._chosen is not None:
-                    log.warning("database_host_silent", host=doubted.shown)
-                self._turn += 1
-                self._leave(silent=True)
+                    log.warning("database_host_silent", host=asked.shown)
+                self._generation += 1
+                self._forget_chosen(silent=True)
                 self._choose(heard)
-            cuts = [cut for turn, cut in doubt.cuts if turn != self._turn]
+            cuts = [cut for generation, cut in probe.cuts if generation != self._generation]
         for cut in cuts:
             with suppress(RuntimeError):  # the event loop that it is to be called in has ended
                 cut()
-        doubt.over.set()
+        probe.over.set()
 
-    def accepted(self, chosen: ChosenHost, status: HostStatus) -> ChosenHost:
+    def require_usable(self, chosen: ChosenHost, status: HostStatus) -> ChosenHost:
         """Returns the chosen host of a connection whose host is of this status. Raises NoHost
         when it must not be used.
         """
         with self._guard:
             why = self._objection(status)
             if why is None:
-                self._see(status)
-                return ChosenHost(chosen.host, self._turn, self._era)
+                self._remember_timeline(status)
+                return ChosenHost(chosen.host, self._generation, self._promotions)
         log.warning("database_host_refused", host=chosen.host.shown, reason=why)
         raise NoHost(f"{chosen.host.shown} {why}")
 
-    def forbidden(self) -> None:
-        """Tells that the role may not ask a host which cluster it belongs to. From then on none is
+    def note_forbidden_question(self) -> None:
+        """Notes that the role may not ask a host which cluster it belongs to. From then on none is
         asked, and all are taken for the same cluster.
         """
         with self._guard:
             was_known, self.may_ask_system = not self.may_ask_system, False
         if not was_known and len(self.all) > 1:
-            log.warning("database_clusters_not_told_apart", reason=NOT_TOLD_APART)
+            log.warning("database_clusters_not_told_apart", reason=CLUSTERS_UNKNOWN)
 
     def ask(
         self,
         hosts: Sequence[Host],
         others_within_s: float = OTHERS_WITHIN_S,
         *,
-        within_s: float = ASKED_WITHIN_S,
+        within_s: float = ANSWERS_WITHIN_S,
         is_enough: Callable[[Host, HostStatus], bool] | None = None,
     ) -> dict[Host, HostStatus | Exception]:
         """Asks all these at once. Returns what was heard until some time after the first that can
@@ -282,7 +279,7 @@ class Hosts:
         answers: queue.SimpleQueue[tuple[Host, HostStatus | Exception]] = queue.SimpleQueue()
         for host in hosts:
             threading.Thread(
-                target=lambda asked: answers.put((asked, self._said_by(asked))),
+                target=lambda asked: answers.put((asked, self._answer_of(asked))),
                 args=(host,),
                 daemon=True,
             ).start()
@@ -300,20 +297,21 @@ class Hosts:
                 until_s = min(until_s, time.monotonic() + others_within_s)
         return heard
 
-    def _leave(self, silent: bool) -> None:
+    def _forget_chosen(self, silent: bool) -> None:
         if silent or len(self.all) > 1:
             self._chosen = None
 
-    def _see(self, status: HostStatus) -> None:
+    def _remember_timeline(self, status: HostStatus) -> None:
         """Remembers the highest timeline. When it has risen there was a promotion: what is
         connected to the one before is of no use.
         """
         newest = self._newest.get(status.system)
         if newest is not None and status.timeline > newest:
-            self._turn, self._era = self._turn + 1, self._era + 1
+            self._generation += 1
+            self._promotions += 1
         self._newest[status.system] = max(status.timeline, newest or 0)
 
-    def _said_by(self, host: Host) -> HostStatus | Exception:
+    def _answer_of(self, host: Host) -> HostStatus | Exception:
         try:
             return self._ask_one(self, host)
         except (psycopg.Error, OSError) as error:
@@ -334,22 +332,22 @@ class Hosts:
             else None
         )
 
-    def _found(self, finds: int) -> ChosenHost:
+    def _find(self, searches: int) -> ChosenHost:
         """Finds the host, once for all who want to know at the same time: each gets what the one
         before it has found out.
         """
         with self._finding:
-            if finds == self._finds:
+            if searches == self._searches:
                 heard = self.ask(
-                    self.all, within_s=ASKED_WITHIN_S if self._last is None else SHOWN_WITHIN_S
+                    self.all, within_s=ANSWERS_WITHIN_S if self._last is None else CHOSEN_WITHIN_S
                 )
                 with self._guard:
-                    self._finds += 1
+                    self._searches += 1
                     self._choose(heard)
             with self._guard:
                 if self._chosen is None:
-                    raise self._why_none or NoHost("no host can be written to")
-                return ChosenHost(self._chosen, self._turn, self._era)
+                    raise self._no_host or NoHost("no host can be written to")
+                return ChosenHost(self._chosen, self._generation, self._promotions)
 
     def _choose(self, heard: Mapping[Host, HostStatus | Exception]) -> None:
         usable = [
@@ -358,9 +356,9 @@ class Hosts:
             if isinstance(said, HostStatus) and self._objection(said) is None
         ]
         if not usable:
-            self._why_none = NoHost(
+            self._no_host = NoHost(
                 "no host can be written to: "
-                + "; ".join(f"{host.shown} {self._why(heard.get(host))}" for host in self.all)
+                + "; ".join(f"{host.shown} {self._in_words(heard.get(host))}" for host in self.all)
             )
             return
         newest = max(timeline for timeline, _ in usable)
@@ -373,9 +371,11 @@ class Hosts:
                     former=self._last.shown,
                     timeline=newest,
                 )
-            self._turn, self._era, self._last = self._turn + 1, self._era + 1, self._chosen
+            self._generation += 1
+            self._promotions += 1
+            self._last = self._chosen
 
-    def _why(self, said: HostStatus | Exception | None) -> str:
+    def _in_words(self, said: HostStatus | Exception | None) -> str:
         if isinstance(said, HostStatus):
             return self._objection(said) or "can be written to"
         return (
@@ -384,11 +384,11 @@ class Hosts:
             else f"does not let us in ({str(said).strip().splitlines()[-1]})"
         )
 
-    def described(self) -> dict[Host, str]:
+    def states_in_words(self) -> dict[Host, str]:
         """Returns what each host is now, for people."""
-        heard = self.ask(self.all, ASKED_WITHIN_S, within_s=ASKED_WITHIN_S)
+        heard = self.ask(self.all, ANSWERS_WITHIN_S, within_s=ANSWERS_WITHIN_S)
         return {
-            host: WRITTEN_TO if host == self._chosen else self._why(heard.get(host))
+            host: WRITTEN_TO if host == self._chosen else self._in_words(heard.get(host))
             for host in self.all
         }
 

@@ -75,7 +75,7 @@ class CommitListeners:
     def stop_listening(self, name: str, tell: Callable[[], None]) -> None:
         self._listeners[name].remove(tell)
 
-    def committed(self, signals: set[str], learned: Mapping[int, int]) -> None:
+    def notify(self, signals: set[str], learned: Mapping[int, int]) -> None:
         if len(self.known) > KNOWN_MAX:
             self.known.clear()  # then it is stored once more
         self.known.update(learned)
@@ -116,7 +116,8 @@ class _OrdinaryTx:
         if not self.postgresql:
             return self._rows(sql.replace("$", "?"), args)
         return self._rows(
-            _for_psycopg(sql), {f"p{number}": _given(arg) for number, arg in enumerate(args, 1)}
+            _psycopg_sql(sql),
+            {f"p{number}": _psycopg_value(arg) for number, arg in enumerate(args, 1)},
         )
 
     async def each(self, sql: str, sets: Sequence[Sequence[Any]]) -> list[Any]:
@@ -126,20 +127,20 @@ class _OrdinaryTx:
         result = self._tx.exec_driver_sql(sql, given)
         if not result.returns_rows:
             return []
-        return [[_taken(value) for value in row] for row in result]
+        return [[_row_value(value) for value in row] for row in result]
 
 
 @lru_cache(maxsize=256)
-def _for_psycopg(sql: str) -> str:
+def _psycopg_sql(sql: str) -> str:
     """Returns the statement with `%(p1)s` for `$1`."""
     return _PLACE.sub(r"%(p\1)s", as_text(sql).replace("%", "%%"))
 
 
-def _given(value: Any) -> Any:
+def _psycopg_value(value: Any) -> Any:
     if isinstance(value, list):
         return literal(value)
     return list(value) if isinstance(value, tuple) else value  # an array of long texts
 
 
-def _taken(value: Any) -> Any:
+def _row_value(value: Any) -> Any:
     return value.hex if isinstance(value, UUID) else value

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from heliograph.base import clock
 from heliograph.database.commits import Commits
 from heliograph.database.hot import CommitListeners, HotTx
-from heliograph.database.outage import reachable
+from heliograph.database.outage import unavailable_on_outage
 from heliograph.database.sessions import FairLock, connect_sqlite
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ class _SqliteTx:
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
         return await self._writer.run(
-            lambda connection: connection.execute(_numbered(sql), args).fetchall()
+            lambda connection: connection.execute(_sqlite_sql(sql), args).fetchall()
         )
 
     async def each(self, sql: str, sets: Sequence[Sequence[Any]]) -> list[Any]:
@@ -56,15 +56,15 @@ class SqliteHot:
         self._listeners = listeners
         self._commits = commits
         # the hot paths share the thread: who waits for the file must not block it
-        self._turn = asyncio.Lock()
+        self._one_at_a_time = asyncio.Lock()
         self._holds_lock = False  # set and read by that thread alone
         self._writer: _SqliteWriter | None = None
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[HotTx]:
         writer = self._writer = self._writer or _SqliteWriter(self._path)
-        with reachable():
-            async with self._turn:
+        with unavailable_on_outage():
+            async with self._one_at_a_time:
                 tx = _SqliteTx(writer, self._listeners.known)
                 try:
                     await writer.run(self._begin)
@@ -75,7 +75,7 @@ class SqliteHot:
                     await asyncio.shield(writer.run(self._end))
                     raise
         self._commits.confirmed_s = clock.monotonic_s()
-        self._listeners.committed(tx.signals, tx.learned)
+        self._listeners.notify(tx.signals, tx.learned)
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         self._lock.acquire()
@@ -122,6 +122,6 @@ def _returns_rows(sql: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _numbered(sql: str) -> str:
+def _sqlite_sql(sql: str) -> str:
     """Writes `$1` as `?1`, which is what SQLite calls it."""
     return sql.replace("$", "?")

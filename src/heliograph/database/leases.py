@@ -19,7 +19,7 @@ from heliograph.base.errors import Unavailable
 from heliograph.database.database import Database, metadata
 
 LOOK_S: Final = 1.0  # how often a process looks at all rows
-LOOKED_WITHIN_S: Final = 1.0  # for a look to come to its end, before whoever waits for it goes on
+REFRESHED_WITHIN_S: Final = 1.0  # for a refresh to end, before whoever waits for it goes on
 BEAT_S: Final = 5.0  # how often it shows itself
 # no beat for so long: nothing more goes to the wire, long before others may think so
 WRITE_S: Final = 20.0
@@ -115,8 +115,8 @@ class PeerProcess(NamedTuple):
 
 class Lease:
     """Registers this process among the processes of the database, and sees which others are alive.
-    Its methods wait for each other; `peers`, `looked_s` and `may_write` can be used by any thread
-    at any time. `secret_keys` is what secrets.key_ids returns for the keys that it knows.
+    Its methods wait for each other; `peers`, `refreshed_s` and `may_write` can be used by any
+    thread at any time. `secret_keys` is what secrets.key_ids returns for the keys that it knows.
     """
 
     def __init__(
@@ -128,17 +128,17 @@ class Lease:
         self._secret_keys = secret_keys
         self._beaten_s = float("-inf")
         self._one_at_a_time = threading.Lock()
-        self._looking: asyncio.Task[None] | None = None
-        self._looking_as = 0
+        self._refreshing: asyncio.Task[None] | None = None
+        self._refreshing_number = 0
         self.number = 0
         # epochs of registrations whose end is not known: each may be a row of ours
         self._tried: set[int] = set()
-        # by number, itself among them; a new dictionary at each look
+        # by number, itself among them; a new dictionary at each refresh
         self.peers: dict[int, PeerProcess] = {}
-        self.looked_s = float("-inf")  # monotonic
-        # carriers of whose rate this process is to take no part: the next look tells the others
+        self.refreshed_s = float("-inf")  # monotonic
+        # carriers of whose rate this process is to take no part: the next refresh tells the others
         self.waived: frozenset[int] = frozenset()
-        self._told_waived: frozenset[int] = frozenset()
+        self._stored_waived: frozenset[int] = frozenset()
         # what this process tells of itself with each beat, as JSON
         self.figures: Callable[[], str | None] = lambda: None
 
@@ -170,40 +170,40 @@ class Lease:
             )
             self._tried.add(number)
         self.number, self._tried = number, set()
-        self._told_waived = frozenset()  # a new row waives nothing
+        self._stored_waived = frozenset()  # a new row waives nothing
         self._beaten_s = began_s
         self._read()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Shows itself when it is time, sees who else does, and retires who does not.
 
         Raises Retired when this process's own row is gone, Unavailable when the database is."""
         with self._one_at_a_time:
-            self._look()
+            self._refresh()
 
-    async def looked(self) -> None:
-        """Calls `look`, in a thread. When that takes long, it raises Unavailable, and the next
-        call waits for the same look: a database that fell silent must hold up neither its
+    async def refresh_in_thread(self) -> None:
+        """Calls `refresh`, in a thread. When that takes long, it raises Unavailable, and the next
+        call waits for the same refresh: a database that fell silent must hold up neither its
         callers nor one thread after another.
         """
-        if self._looking is None:
-            self._looking, self._looking_as = (
-                asyncio.create_task(asyncio.to_thread(self.look)),
+        if self._refreshing is None:
+            self._refreshing, self._refreshing_number = (
+                asyncio.create_task(asyncio.to_thread(self.refresh)),
                 self.number,
             )
-        done, _ = await asyncio.wait({self._looking}, timeout=LOOKED_WITHIN_S)
+        done, _ = await asyncio.wait({self._refreshing}, timeout=REFRESHED_WITHIN_S)
         if not done:
             raise Unavailable("The database does not answer.")
-        looking, self._looking = self._looking, None
+        looking, self._refreshing = self._refreshing, None
         error = looking.exception()
         # else it was about what this process was before it began anew
-        if error is not None and self._looking_as == self.number:
+        if error is not None and self._refreshing_number == self.number:
             raise error
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         if (
             clock.monotonic_s() - self._beaten_s >= BEAT_S - LOOK_S / 2
-            or self.waived != self._told_waived
+            or self.waived != self._stored_waived
         ):
             self._beat()
         self._read()
@@ -267,8 +267,8 @@ class Lease:
                 )
             )
         if not beaten.rowcount:
-            self._retired()
-        self._beaten_s, self._told_waived = began_s, waived
+            self._note_retired()
+        self._beaten_s, self._stored_waived = began_s, waived
 
     def _read(self) -> None:
         began_s = clock.monotonic_s()
@@ -283,7 +283,7 @@ class Lease:
                 )
             ).all()
         now_s = clock.monotonic_s()
-        known = self.peers if now_s - self.looked_s < BLIND_S else {}
+        known = self.peers if now_s - self.refreshed_s < BLIND_S else {}
         peers = {}
         for row in rows:
             before = known.get(row.epoch)
@@ -298,11 +298,11 @@ class Lease:
                     frozenset(map(int, row.waived.split(","))) if row.waived else frozenset(),
                 )
             )
-        self.peers, self.looked_s = peers, began_s
+        self.peers, self.refreshed_s = peers, began_s
         if self.number not in peers:
-            self._retired()
+            self._note_retired()
 
-    def _retired(self) -> NoReturn:
+    def _note_retired(self) -> NoReturn:
         """Forbids this process to write anything from now on, until it begins anew."""
         self._beaten_s = float("-inf")
         raise Retired

@@ -23,14 +23,14 @@ from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.base.settings import SettingError
 from heliograph.database import restored_copy
-from heliograph.database.commits import Unconfirmed, confirmed
+from heliograph.database.commits import Unconfirmed, unconfirmed_on_timeout
 from heliograph.database.database import Database
-from heliograph.database.outage import is_conflict, reachable
+from heliograph.database.outage import is_conflict, unavailable_on_outage
 from heliograph.database.postgresql import indexes
-from heliograph.database.postgresql.answer_time import answer_within, wait_for_it
+from heliograph.database.postgresql.answer_time import lift_answer_limit, limit_answer_time
 from heliograph.database.postgresql.partitions import make_months
 from heliograph.database.processes import other_processes
-from heliograph.database.schema import found_version, installation, is_usable, newest_version
+from heliograph.database.schema import installation, is_usable, newest_version, stored_version
 from heliograph.database.write_probe import require_confirmed
 
 MIGRATIONS: Final = "heliograph.migrations"
@@ -68,9 +68,9 @@ def upgrade(url: str, tell: Tell = lambda line: None) -> None:
     try:
         with database.engine.connect() as connection:
             if database.postgresql:
-                answer_within(connection, STATEMENT_S)
+                limit_answer_time(connection, STATEMENT_S)
                 database.commits.within_s = COMMIT_S
-                if _missing(connection):  # whoever hangs in a commit has the lock
+                if _missing_migrations(connection):  # whoever hangs in a commit has the lock
                     _require_confirmed(url)
                 connection.execute(sa.text("SET lock_timeout = 0; SET statement_timeout = 0"))
                 connection.execute(sa.text(f"SELECT pg_advisory_lock({_MIGRATION_LOCK})"))
@@ -80,7 +80,7 @@ def upgrade(url: str, tell: Tell = lambda line: None) -> None:
             else:
                 # likewise; and what breaks off leaves nothing behind
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
-                for step in _missing(connection):
+                for step in _missing_migrations(connection):
                     _run(connection, step)
                 connection.commit()
         if database.postgresql:
@@ -93,14 +93,14 @@ def is_current(tx: Connection) -> bool:
     """Says whether this version can work with the database: its schema is this version's, or a
     newer one that leaves all that this version needs.
     """
-    return is_usable(tx, found_version(tx))
+    return is_usable(tx, stored_version(tx))
 
 
-def _missing(tx: Connection) -> list[Script]:
+def _missing_migrations(tx: Connection) -> list[Script]:
     """Returns the migrations that the database has not had, the first first. Raises SettingError
     when it has had some that this version does not know, and is not made for.
     """
-    found = found_version(tx)
+    found = stored_version(tx)
     if found is not None and found > newest_version():
         if is_usable(tx, found):
             return []
@@ -136,7 +136,7 @@ def store_readable_by(tx: Connection, schema: str) -> None:
 
 
 def _upgrade_in_steps(connection: Connection, url: str, tell: Tell) -> None:
-    steps = _missing(connection)
+    steps = _missing_migrations(connection)
     beside = other_processes(connection)
     connection.rollback()
     for process in beside:
@@ -186,7 +186,7 @@ def _step(connection: Connection, step: Script, url: str) -> None:
         _run(connection, step)
         _commit(connection, step)
         return
-    with _alone(connection) as alone:
+    with _session_without_limits(connection) as alone:
         _run(alone, step)
 
 
@@ -195,7 +195,7 @@ def _commit(connection: Connection, step: Script) -> None:
     become visible unreplicated.
     """
     try:
-        with confirmed(), reachable():
+        with unconfirmed_on_timeout(), unavailable_on_outage():
             connection.commit()
     except Unconfirmed as error:
         raise Unavailable(
@@ -223,12 +223,12 @@ def _require_confirmed(url: str) -> None:
 
 
 @contextmanager
-def _alone(connection: Connection) -> Iterator[Connection]:
+def _session_without_limits(connection: Connection) -> Iterator[Connection]:
     """Opens a session for what cannot stand in a transaction, and takes as long as others'
     transactions do.
     """
     with connection.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as alone:
-        wait_for_it(alone)
+        lift_answer_limit(alone)
         alone.execute(sa.text("SET lock_timeout = 0; SET statement_timeout = 0"))
         yield alone
         alone.invalidate()  # with its settings
@@ -238,15 +238,15 @@ def _repair_indexes(connection: Connection, tell: Tell) -> None:
     """Builds those again whose building was broken off: PostgreSQL keeps them up, uses them for
     nothing, and takes them for there when a migration wants them.
     """
-    invalid = indexes.invalid(connection)
+    invalid = indexes.find_invalid(connection)
     connection.rollback()
     if not invalid:
         return
-    with _alone(connection) as alone:
+    with _session_without_limits(connection) as alone:
         for name in invalid:
             tell(f"index {name} is invalid, because building it was interrupted; it is built again")
             indexes.repair(alone, name)
-    left = indexes.invalid(connection)
+    left = indexes.find_invalid(connection)
     connection.rollback()
     if left:
         raise Unavailable(f"Invalid indexes could not be built: {', '.join(left)}.")
@@ -270,7 +270,7 @@ def _make_months(url: str, tell: Tell) -> None:
     run.
     """
     with closing(Database(url)) as database:
-        left = _tried_months(database)
+        left = _months_or_none(database)
     if left:
         tell(
             "these partitions were not made, because messages were being read all the time:"
@@ -278,7 +278,7 @@ def _make_months(url: str, tell: Tell) -> None:
         )
 
 
-def _tried_months(database: Database) -> list[str]:
+def _months_or_none(database: Database) -> list[str]:
     for _ in range(TRIES):
         left = make_months(database, clock.now_ms())
         if not left:

@@ -75,7 +75,7 @@ def _sqlstate(error: BaseException) -> str:
 
 
 @contextmanager
-def reachable() -> Iterator[None]:
+def unavailable_on_outage() -> Iterator[None]:
     """Turns "the database cannot be used right now" into 503, and whatever a driver raises in a
     task that was told to end into CancelledError; every other error stays what it is.
     """
@@ -91,11 +91,11 @@ def reachable() -> Iterator[None]:
 
 
 @contextmanager
-def readable() -> Iterator[None]:
-    """Does what `reachable()` does, for what only reads, and is not run again: a lock not got in
-    time is 503 as well.
+def unavailable_on_outage_or_lock() -> Iterator[None]:
+    """Does what `unavailable_on_outage()` does, for what only reads, and is not run again: a lock
+    not got in time is 503 as well.
     """
-    with reachable():
+    with unavailable_on_outage():
         try:
             yield
         except exc.DBAPIError as error:

@@ -50,18 +50,18 @@ class _TimesUpTo(Row, frozen=True):
 
 
 @cache  # there are as many as tables
-def of_ids(kept: PruningRule) -> Statement[_IdsUpTo, AffectedRow]:
+def prune_statement_by_id(kept: PruningRule) -> Statement[_IdsUpTo, AffectedRow]:
     """Returns what deletes the oldest rows of a table whose age is an id."""
-    return _pruning(_IdsUpTo, kept)
+    return _prune_statement(_IdsUpTo, kept)
 
 
 @cache
-def of_times(kept: PruningRule) -> Statement[_TimesUpTo, AffectedRow]:
+def prune_statement_by_time(kept: PruningRule) -> Statement[_TimesUpTo, AffectedRow]:
     """Returns what deletes the oldest rows of a table whose age is a time."""
-    return _pruning(_TimesUpTo, kept)
+    return _prune_statement(_TimesUpTo, kept)
 
 
-def _pruning(given: type[GivenT], kept: PruningRule) -> Statement[GivenT, AffectedRow]:
+def _prune_statement(given: type[GivenT], kept: PruningRule) -> Statement[GivenT, AffectedRow]:
     postgresql, sqlite = (
         text.format(table=kept.table, age=kept.age) for text in (_PRUNE, _PRUNE_SQLITE)
     )
@@ -72,7 +72,7 @@ async def prune_ids(tx: HotTx, kept: PruningRule, until: str) -> int:
     """Deletes the oldest rows up to the id `until` (raw), at most `ROWS_AT_ONCE`, and returns how
     many.
     """
-    return len(await of_ids(kept).rows(tx, _IdsUpTo(until, ROWS_AT_ONCE)))
+    return len(await prune_statement_by_id(kept).rows(tx, _IdsUpTo(until, ROWS_AT_ONCE)))
 
 
 async def prune(tx: HotTx, kept: PruningRule, now_ms: int) -> int:
@@ -82,4 +82,4 @@ async def prune(tx: HotTx, kept: PruningRule, now_ms: int) -> int:
     until_ms = now_ms - kept.ms
     if kept.age == "id":
         return await prune_ids(tx, kept, first_id_of(until_ms))
-    return len(await of_times(kept).rows(tx, _TimesUpTo(until_ms, ROWS_AT_ONCE)))
+    return len(await prune_statement_by_time(kept).rows(tx, _TimesUpTo(until_ms, ROWS_AT_ONCE)))

@@ -22,10 +22,10 @@ def records_of(kind: type[RecordT], found: sa.Result[Any]) -> list[RecordT]:
     """Returns the rows as records of this kind: a NamedTuple or a Row. Raises TypeError for a
     column that is no field, and for a field without a default that is no column.
     """
-    return list(_by_name(kind, found.keys(), found))
+    return list(_records_by_name(kind, found.keys(), found))
 
 
-def _by_name(
+def _records_by_name(
     kind: type[RecordT], columns: Iterable[str], rows: Iterable[sa.Row[Any]]
 ) -> Iterator[RecordT]:
     """Yields the rows as records. If the columns are the first fields, in their order, the rows
@@ -46,7 +46,7 @@ def raw_id(column: sa.ColumnElement[Any]) -> sa.Function[str]:
 
 
 @contextmanager
-def reporting_rows(tx: Connection, tell: Callable[[int], object]) -> Iterator[None]:
+def report_rows(tx: Connection, tell: Callable[[int], object]) -> Iterator[None]:
     """Tells, while the block lasts, how many more rows were read, each time that some were."""
     tx.info[_TOLD] = tell
     try:
@@ -55,31 +55,29 @@ def reporting_rows(tx: Connection, tell: Callable[[int], object]) -> Iterator[No
         del tx.info[_TOLD]
 
 
-def streamed(tx: Connection, query: sa.Select[Any]) -> Iterator[Any]:
+def stream(tx: Connection, query: sa.Select[Any]) -> Iterator[Any]:
     """Yields the rows as they come, few in memory."""
-    return _reported(tx, _streamed(tx, query))
+    return _report_counts(tx, _stream(tx, query))
 
 
-def streamed_records(
-    tx: Connection, query: sa.Select[Any], kind: type[RecordT]
-) -> Iterator[RecordT]:
+def stream_records(tx: Connection, query: sa.Select[Any], kind: type[RecordT]) -> Iterator[RecordT]:
     """Yields the rows as they come, as records of this kind, few in memory. Raises TypeError as
     `records_of` does.
     """
-    rows = _streamed(tx, query)
-    return _by_name(kind, rows.keys(), _reported(tx, rows))
+    rows = _stream(tx, query)
+    return _records_by_name(kind, rows.keys(), _report_counts(tx, rows))
 
 
-def _streamed(tx: Connection, query: sa.Select[Any]) -> sa.CursorResult[Any]:
+def _stream(tx: Connection, query: sa.Select[Any]) -> sa.CursorResult[Any]:
     return tx.execute(query, execution_options={"yield_per": _FETCHED_AT_ONCE})
 
 
-def _reported(tx: Connection, rows: sa.CursorResult[Any]) -> Iterator[Any]:
+def _report_counts(tx: Connection, rows: sa.CursorResult[Any]) -> Iterator[Any]:
     tell = tx.info.get(_TOLD)
-    return iter(rows) if tell is None else _counted(rows, tell)
+    return iter(rows) if tell is None else _count_rows(rows, tell)
 
 
-def _counted(rows: sa.CursorResult[Any], tell: Callable[[int], object]) -> Iterator[Any]:
+def _count_rows(rows: sa.CursorResult[Any], tell: Callable[[int], object]) -> Iterator[Any]:
     for part in rows.partitions():
         yield from part
         tell(len(part))

@@ -77,7 +77,7 @@ def is_elsewhere(db: Database, data_dir: Path, *, anew: bool = False) -> bool:
     """
     if db.postgresql:
         with db.read() as tx:
-            return _is_copy(tx, None if anew else _remembered(data_dir))
+            return _is_copy(tx, None if anew else _stored_mark(data_dir))
     with db.read() as tx:
         known = tx.execute(sa.select(installation.c.home)).scalar_one()
     return known is not None and not _is_beside(_file(db), sqlite_path(db.url), known)
@@ -89,7 +89,7 @@ def mark_as_home(db: Database, data_dir: Path, *, checked_s: int | None = None) 
     Raises Unavailable; on SQLite OSError.
     """
     if db.postgresql:
-        _remember(data_dir, db.transact(lambda tx: mark(tx, checked_s)))
+        _store_mark(data_dir, db.transact(lambda tx: mark(tx, checked_s)))
         return
     file, database, word = _file(db), sqlite_path(db.url), secrets.token_hex(16)
     with db.read() as tx:
@@ -149,14 +149,14 @@ def _place(tx: Connection) -> str:
     )
 
 
-def _remembered(data_dir: Path) -> _PlaceMark | None:
+def _stored_mark(data_dir: Path) -> _PlaceMark | None:
     try:
         return _PlaceMark.of(_lines(data_dir / FILE)[0])
     except (OSError, ValueError, IndexError):
         return None
 
 
-def _remember(data_dir: Path, made: str) -> None:
+def _store_mark(data_dir: Path, made: str) -> None:
     """Writes the mark to the file, as far as the data directory may be written to. Without it, a
     copy of the whole server is not told.
     """
@@ -175,10 +175,10 @@ def _file(db: Database) -> Path:
 def _is_beside(file: Path, database: Path, known: str) -> bool:
     lines = _lines(file)
     born = [line for line in lines if line.startswith(_BORN)]
-    return known in lines and (not born or born[0] == _born(file, database))
+    return known in lines and (not born or born[0] == _birth_text(file, database))
 
 
-def _born(file: Path, database: Path) -> str:
+def _birth_text(file: Path, database: Path) -> str:
     return f"{_BORN} {birth_ns(file)} {birth_ns(database)}"
 
 
@@ -199,7 +199,7 @@ def _replace(file: Path, lines: list[str], database: Path | None = None) -> None
     with os.fdopen(
         os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
     ) as opened:
-        found = [*lines, _born(beside, database)] if database is not None else lines
+        found = [*lines, _birth_text(beside, database)] if database is not None else lines
         opened.write("".join(f"{line}\n" for line in found))
         opened.flush()
         os.fsync(opened.fileno())

@@ -43,7 +43,7 @@ def newest_version() -> str:
     return max(name.split("_")[0] for name in names if name[0].isdigit())
 
 
-def found_version(tx: Connection) -> str | None:
+def stored_version(tx: Connection) -> str | None:
     """Returns the number of the last migration that the database has had, or None if it has had
     none.
     """

@@ -38,7 +38,7 @@ class Encrypted:
         return decrypt(self._keys, self._purpose, stored)
 
 
-class Sealed(NamedTuple):
+class SealedColumn(NamedTuple):
     """Describes a column of secrets. `name` is what operators call its contents. `rows(now_ms)`
     selects the rows that will still be read.
     """
@@ -53,7 +53,7 @@ class Sealed(NamedTuple):
         return next(iter(self.column.table.primary_key))  # each has one of one column
 
 
-class Resealed(NamedTuple):
+class ResealBatch(NamedTuple):
     """Reports what one batch did. `last` is the id after which the next batch begins; None means
     that this was the end.
     """
@@ -63,8 +63,8 @@ class Resealed(NamedTuple):
 
 
 def reseal_some(
-    tx: Connection, place: Sealed, keys: SecretKeys, after: Any, now_ms: int
-) -> Resealed:
+    tx: Connection, place: SealedColumn, keys: SecretKeys, after: Any, now_ms: int
+) -> ResealBatch:
     """Seals with `keys.sealing` what is under `keys.other`, in one batch of rows past the id
     `after`, or from the first if that is None. What neither key reads stays as it is.
     """
@@ -81,7 +81,7 @@ def reseal_some(
             .where(unchanged)
             .values({place.column: own.seal(either.unseal(stored))})
         ).rowcount
-    return Resealed(count, id_ if len(rows) == ROWS_AT_ONCE else None)
+    return ResealBatch(count, id_ if len(rows) == ROWS_AT_ONCE else None)
 
 
 class Tally(NamedTuple):
@@ -91,7 +91,7 @@ class Tally(NamedTuple):
     unreadable: int
 
 
-def tally(tx: Connection, place: Sealed, keys: Keys, now_ms: int) -> Tally:
+def tally(tx: Connection, place: SealedColumn, keys: Keys, now_ms: int) -> Tally:
     """Counts the column's texts that can be read with these keys, and those that cannot."""
     cipher = place.cipher(keys)
     readable = [
@@ -100,7 +100,7 @@ def tally(tx: Connection, place: Sealed, keys: Keys, now_ms: int) -> Tally:
     return Tally(sum(readable), len(readable) - sum(readable))
 
 
-def _query(place: Sealed, now_ms: int, after: Any) -> sa.Select[Any]:
+def _query(place: SealedColumn, now_ms: int, after: Any) -> sa.Select[Any]:
     query = (
         sa.select(place.id, place.column)
         .where(place.column.is_not(None), place.rows(now_ms))

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.secrets import Keys, SecretKeys, SecretUnreadable, decrypt, encrypt, known
+from heliograph.base.secrets import Keys, SecretKeys, SecretUnreadable, decrypt, encrypt, keys_of
 from heliograph.base.setting_error import SettingError
 from heliograph.database import config
 from heliograph.database.database import metadata
@@ -51,7 +51,7 @@ class Canary(NamedTuple):
     since_ms: int
 
 
-def found(tx: Connection, *, shared: bool = False, locked: bool = False) -> Canary | None:
+def load(tx: Connection, *, shared: bool = False, locked: bool = False) -> Canary | None:
     """Returns the row, or None when nobody has begun with a key yet. With `shared`, nobody replaces
     the key while the transaction lasts; with `locked`, it is to be replaced.
     """
@@ -62,7 +62,7 @@ def found(tx: Connection, *, shared: bool = False, locked: bool = False) -> Cana
     return None if row is None else Canary(**row._asdict())
 
 
-def is_of(sealed: str, secret_key: str) -> bool:
+def is_made_with(sealed: str, secret_key: str) -> bool:
     """Says whether the canary was sealed with this key."""
     try:
         return decrypt(secret_key, _PURPOSE, sealed) == _TEXT
@@ -75,7 +75,7 @@ def in_use(canary: Canary, keys: Keys) -> Keys:
     """Returns the keys with the one in use first, so that it seals. Raises SettingError when it is
     none of them, and when the key before is still needed and missing.
     """
-    mine = [key for key in known(keys) if is_of(canary.sealed, key)]
+    mine = [key for key in keys_of(keys) if is_made_with(canary.sealed, key)]
     if not mine:
         raise SettingError(
             "HELIOGRAPH_SECRET_KEY",
@@ -83,8 +83,8 @@ def in_use(canary: Canary, keys: Keys) -> Keys:
             "the key that they were stored with; while a new key replaces it, the new one here and"
             " the former one as HELIOGRAPH_SECRET_KEY_OLD",
         )
-    others = [key for key in known(keys) if key not in mine]
-    if canary.former is not None and not any(is_of(canary.former, key) for key in others):
+    others = [key for key in keys_of(keys) if key not in mine]
+    if canary.former is not None and not any(is_made_with(canary.former, key) for key in others):
         raise SettingError(
             "HELIOGRAPH_SECRET_KEY_OLD",
             "a key that is not the former one" if others else "nothing",
@@ -97,14 +97,14 @@ def keys_in_use(tx: Connection, keys: Keys) -> Keys:
     """Returns the keys with the one in use first; it stays so while this transaction lasts. Raises
     SettingError.
     """
-    there = found(tx, shared=True)
+    there = load(tx, shared=True)
     return keys if there is None else in_use(there, keys)
 
 
 def make(tx: Connection, secret_key: str, now_ms: int) -> Canary:
     """Makes this key the database's, unless another process was first. Returns what holds then."""
     tx.execute(_MAKE, {"sealed": encrypt(secret_key, _PURPOSE, _TEXT), "now_ms": now_ms})
-    made = found(tx)
+    made = load(tx)
     assert made is not None  # either has stored one
     return made
 
@@ -130,6 +130,6 @@ def finish(tx: Connection, since_ms: int) -> None:
     )
 
 
-def is_there(tx: Connection) -> bool:
+def exists(tx: Connection) -> bool:
     """Says whether the database has a schema that knows of it."""
     return sa.inspect(tx).has_table(secret_canary.name)

@@ -76,10 +76,10 @@ class FairLock:
             if not self._is_taken:
                 self._is_taken = True
                 return
-            turn = threading.Lock()
-            turn.acquire()
-            self._waiting.append(turn)
-        turn.acquire()
+            gate = threading.Lock()
+            gate.acquire()
+            self._waiting.append(gate)
+        gate.acquire()
 
     def release(self) -> None:
         with self._guard:

@@ -14,8 +14,8 @@ from heliograph.base.errors import Unavailable
 from heliograph.base.log import Log, error_fields
 from heliograph.base.own_threads import OwnThreads
 from heliograph.database.database import Database
-from heliograph.database.outage import reachable
-from heliograph.database.postgresql.answer_time import answer_within
+from heliograph.database.outage import unavailable_on_outage
+from heliograph.database.postgresql.answer_time import limit_answer_time
 from heliograph.database.sessions import sqlite_path
 
 EVERY_S: Final = 1.0  # at most one check in so long, however many ask
@@ -76,7 +76,7 @@ class Writable:
     async def _check(self) -> str:
         """Answers why nothing can be written; nothing when it can."""
         try:
-            with reachable():
+            with unavailable_on_outage():
                 await self._threads.run(partial(try_to_write, self._db))
         except Exception as error:  # noqa: BLE001  whatever it was, nothing was written
             cancelling.raise_if_cancelled(error)
@@ -103,7 +103,7 @@ def require_confirmed(db: Database) -> None:
     them, after WITHIN_S at the latest.
     """
     with db.write() as tx:
-        answer_within(tx, WITHIN_S)
+        limit_answer_time(tx, WITHIN_S)
         tx.exec_driver_sql(_CONFIRM)
 
 
@@ -111,13 +111,13 @@ def try_to_write(db: Database) -> None:
     """Stores something that changes nothing. Raises Unavailable, Unconfirmed among them, after
     WITHIN_S at the latest.
     """
-    with reachable():
+    with unavailable_on_outage():
         (_write if db.postgresql else _write_sqlite)(db)
 
 
 def _write(db: Database) -> None:
     with db.write() as tx:
-        answer_within(tx, WITHIN_S)
+        limit_answer_time(tx, WITHIN_S)
         tx.exec_driver_sql(_WRITE)
         tx.exec_driver_sql(_FILL)
 

@@ -9,14 +9,14 @@ from sqlalchemy.engine import Connection
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.paging import first_id_of
 from heliograph.base.short_texts import refused
 from heliograph.database.reads import records_of
 from heliograph.inbound.keywords import KeywordAction, KeywordOwner, action_of
 from heliograph.inbound.read import INBOUND_COLUMNS, InboundText, inbound_text
 from heliograph.inbound.tables import inbound
-from heliograph.messages.accept import AnsweredText, can_still_help
+from heliograph.messages.accept import AnsweredText, answerable_texts
 
 HELPED_WITHIN_MS: Final = DAY_MS  # who has opted out and asks for help expects answers for so long
 LOOKED_AT_MAX: Final = 20  # keywords of one phone: a page asks about them each time it is shown
@@ -31,7 +31,8 @@ def answered_text(tx: Connection, account_id: str, text_id: str, *, sandbox: boo
     except NotFound as error:
         raise refused(
             "in_reply_to",
-            f"must be the id of an inbound text of this account and mode, not {shown(text_id)}",
+            f"must be the id of an inbound text of this account and mode, not"
+            f" {quote_value(text_id)}",
         ) from error
     return AnsweredText(text.id, text.sender if _asks_for_help(tx, account_id, text) else None)
 
@@ -47,7 +48,7 @@ def help_to_answer(
         for text in _keywords_of(tx, account_id, phone, sandbox)
         if _asks_for_help(tx, account_id, text)
     ]
-    answerable = can_still_help(tx, account_id, helped)
+    answerable = answerable_texts(tx, account_id, helped)
     return answerable[0] if answerable else None
 
 

@@ -24,14 +24,14 @@ class TextPiece(NamedTuple):
     octets: bytes
 
 
-class Decoded(NamedTuple):
+class DecodedText(NamedTuple):
     """Holds a text. With the encoding `binary` it is base64 of the octets."""
 
     encoding: str
     text: str
 
 
-def decode(pieces: Sequence[TextPiece], *, complete: bool) -> Decoded:
+def decode(pieces: Sequence[TextPiece], *, complete: bool) -> DecodedText:
     """Returns the text of these parts, in their order. Of an incomplete text, half a character at
     an edge of what is there becomes a replacement character.
 
@@ -47,8 +47,8 @@ def decode(pieces: Sequence[TextPiece], *, complete: bool) -> Decoded:
         text = whole.rstrip("\0")
         if read and "\0" not in text and (text or not whole):
             encodings = {each.encoding for each in read}
-            return Decoded(next(each for each in _WIDEST if each in encodings), text)
-    return Decoded(BINARY, b64encode(b"".join(piece.octets for piece in pieces)).decode())
+            return DecodedText(next(each for each in _WIDEST if each in encodings), text)
+    return DecodedText(BINARY, b64encode(b"".join(piece.octets for piece in pieces)).decode())
 
 
 def _runs(pieces: Sequence[TextPiece]) -> list[tuple[str, bytes]]:
@@ -65,19 +65,19 @@ def _runs(pieces: Sequence[TextPiece]) -> list[tuple[str, bytes]]:
     return [*runs, (last.alphabet, octets)] if last is not None else runs
 
 
-def _read(alphabet: str, octets: bytes, complete: bool) -> Decoded:
+def _read(alphabet: str, octets: bytes, complete: bool) -> DecodedText:
     if alphabet == GSM_7:
         # some carriers' own default alphabet is Latin-1: no septet is over 7F
-        return Decoded(GSM_7, _gsm7(octets)) if octets.isascii() else _latin1(octets)
+        return DecodedText(GSM_7, _gsm7(octets)) if octets.isascii() else _latin1(octets)
     if alphabet == LATIN_1:
         return _latin1(octets)
     if complete:
-        return Decoded(UCS_2, ucs2_text(octets))
-    return Decoded(UCS_2, octets.decode("utf-16-be", "replace"))
+        return DecodedText(UCS_2, ucs2_text(octets))
+    return DecodedText(UCS_2, octets.decode("utf-16-be", "replace"))
 
 
-def _latin1(octets: bytes) -> Decoded:
-    return Decoded(LATIN_1, octets.decode("latin-1"))
+def _latin1(octets: bytes) -> DecodedText:
+    return DecodedText(LATIN_1, octets.decode("latin-1"))
 
 
 def _gsm7(octets: bytes) -> str:

@@ -19,7 +19,7 @@ def events_of(texts: Sequence[InboundText], listeners: Listeners, now_ms: int) -
         _event(each, each.account_id, now_ms)
         for each in texts
         if each.account_id is not None
-        and listeners.of(each.account_id, sandbox=each.sandbox, kind=MESSAGE_RECEIVED)
+        and listeners.listeners_of(each.account_id, sandbox=each.sandbox, kind=MESSAGE_RECEIVED)
     ]
 
 

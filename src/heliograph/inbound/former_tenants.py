@@ -35,7 +35,7 @@ def built_in_word(text: IncomingText, route: TextRoute) -> MatchedKeyword | None
     return found if is_for_all else None
 
 
-async def for_former_tenants(
+async def keywords_for_former_tenants(
     tx: HotTx,
     texts: Sequence[IncomingText],
     routed: Sequence[TextRoute],

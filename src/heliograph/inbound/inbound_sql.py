@@ -17,7 +17,7 @@ from heliograph.database.statements import (
     Statement,
     Text,
     columns_of,
-    same,
+    portable,
 )
 
 
@@ -27,7 +27,7 @@ class TextsOfCarrier(Row, frozen=True):
 
 # Those who record texts of one carrier do so one after the other: two parts of a text that two
 # processes hear at once must see each other, and so must a PDU and its repetition.
-LOCK_CARRIER: Final = same(
+LOCK_CARRIER: Final = portable(
     TextsOfCarrier,
     AffectedRow,
     "SELECT 1 AS one FROM carriers WHERE id = :carrier_id",
@@ -188,7 +188,7 @@ class OverdueText(Row, frozen=True):
     group_id: Id
 
 
-OVERDUE: Final = same(
+OVERDUE: Final = portable(
     Overdue,
     OverdueText,
     """
@@ -201,7 +201,7 @@ class PartsOfText(Row, frozen=True):
     group_id: Id
 
 
-PARTS_OF_GROUP: Final = same(
+PARTS_OF_GROUP: Final = portable(
     PartsOfText,
     StoredPart,
     f"""

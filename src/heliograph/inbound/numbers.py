@@ -12,7 +12,7 @@ from heliograph.accounts import audit_log
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import InvalidRequest, NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.paging import PageWanted
 from heliograph.base.short_texts import refused
 from heliograph.carriers import Carrier, all_carriers, carrier_named, remove_carrier
@@ -175,11 +175,11 @@ def _the_number(tx: Connection, digits: str, carrier: str | None) -> OwnNumber:
         query = query.where(numbers.c.carrier_id == carrier_named(tx, carrier).id)
     found = records_of(OwnNumber, tx.execute(query))
     if not found:
-        raise NotFound(f"There is no number {shown(digits)}{_of(carrier)}.")
+        raise NotFound(f"There is no number {quote_value(digits)}{_of(carrier)}.")
     if len(found) > 1:
         having = {each.carrier_id for each in found}
         names = [each.name for each in all_carriers(tx) if each.id in having]
-        raise refused("carrier", f"is required: {', '.join(names)} have {shown(digits)}")
+        raise refused("carrier", f"is required: {', '.join(names)} have {quote_value(digits)}")
     return found[0]
 
 
@@ -220,7 +220,7 @@ def _checked(digits: str) -> str:
     plain = digits.removeprefix("+")
     if not _DIGITS.fullmatch(plain):
         raise refused(
-            "number", f"must have {DIGITS_MIN} to {DIGITS_MAX} digits, not {shown(digits)}"
+            "number", f"must have {DIGITS_MIN} to {DIGITS_MAX} digits, not {quote_value(digits)}"
         )
     return plain
 
@@ -230,7 +230,7 @@ def _owned_refusal() -> InvalidRequest:
 
 
 def _of(carrier: str | None) -> str:
-    return "" if carrier is None else f" of the carrier {shown(carrier)}"
+    return "" if carrier is None else f" of the carrier {quote_value(carrier)}"
 
 
 def _audit(tx: Connection, action: str, number: OwnNumber, now_ms: int) -> None:

@@ -51,7 +51,7 @@ class InboundReceiver:
         self._wake = asyncio.Event()
         self.link: TextLink | None = None
 
-    def came(self, texts: Sequence[HandsetText]) -> None:
+    def on_texts(self, texts: Sequence[HandsetText]) -> None:
         now_s = clock.monotonic_s()
         self._waiting.extend(_WaitingText(text, now_s) for text in texts)
         self._wake.set()
@@ -126,13 +126,13 @@ async def receive_texts(
         recorded = await record(tx, carrier_id, texts, now_ms, replier)
     if recorded.unwanted and db.postgresql:  # SQLite has one writer: nobody accepts meanwhile
         await cancel_accepted_meanwhile(db, recorded.unwanted, now_ms)
-    metrics.transaction("inbound", len(texts), clock.monotonic_s() - started_s)
+    metrics.count_transaction("inbound", len(texts), clock.monotonic_s() - started_s)
     count(carrier_name, recorded)
     return recorded
 
 
 def count(carrier: str, recorded: Recorded) -> None:
     """Counts what was recorded of a carrier, and tells of what is no account's."""
-    metrics.inbound(carrier, recorded.texts, recorded.unowned, recorded.repeats)
+    metrics.count_inbound(carrier, recorded.texts, recorded.unowned, recorded.repeats)
     if recorded.unowned:
         log.info("inbound_unowned", carrier=carrier, texts=recorded.unowned)

@@ -16,7 +16,7 @@ from heliograph.inbound import inbound_sql as sql
 from heliograph.inbound.apply_keywords import AppliedKeywords, ReceivedKeyword, apply_keywords
 from heliograph.inbound.decode import TextPiece, decode
 from heliograph.inbound.events import events_of
-from heliograph.inbound.former_tenants import built_in_word, for_former_tenants
+from heliograph.inbound.former_tenants import built_in_word, keywords_for_former_tenants
 from heliograph.inbound.keywords import NOTHING, IncomingText, KeywordAction, find_keywords
 from heliograph.inbound.parts import Assembly, PartedText, key_of
 from heliograph.inbound.read import InboundText
@@ -356,7 +356,7 @@ async def _note_keywords(
         if not text.is_repeat or found.matched.rule.action is KeywordAction.OPT_OUT:
             scope = scope_of_sender(text.recipient) if found.one_sender else WHOLE_ACCOUNT
             said.append(ReceivedKeyword(text, found.matched, scope))
-    return said + await for_former_tenants(tx, texts, routed, said)
+    return said + await keywords_for_former_tenants(tx, texts, routed, said)
 
 
 async def _emit_events(tx: HotTx, stored: Sequence[sql.StoredText], now_ms: int) -> None:

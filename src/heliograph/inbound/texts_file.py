@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from heliograph.base.csv.cells import DELIMITER, line_of, neutral
+from heliograph.base.csv.cells import DELIMITER, line_of, neutralize
 from heliograph.inbound.read import InboundText, as_inbound_record
 
 # texts that are read at once, and so in memory
@@ -35,7 +35,7 @@ def lines(texts: Sequence[InboundText]) -> str:
 
 
 def _line(record: dict[str, Any]) -> str:
-    return line_of((neutral(_cell(record[name])) for name in COLUMNS), DELIMITER)
+    return line_of((neutralize(_cell(record[name])) for name in COLUMNS), DELIMITER)
 
 
 def _cell(value: str | int | bool | None) -> str:

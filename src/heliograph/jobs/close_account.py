@@ -16,7 +16,7 @@ from heliograph.accounts import Account, states, status_history, text_id
 from heliograph.accounts.tables import accounts as accounts_table
 from heliograph.base import ids
 from heliograph.base.errors import Conflict
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.campaigns import ID_PREFIX as CAMPAIGN_PREFIX
 from heliograph.campaigns.states import PAUSED, SCHEDULED, SENDING
 from heliograph.campaigns.tables import campaigns
@@ -35,7 +35,7 @@ from heliograph.webhooks.tables import webhook_endpoints, webhook_queue
 EACH_TOLD_MAX: Final = 20
 
 
-class Owed(NamedTuple):
+class Debt(NamedTuple):
     """Describes one thing that is owed, and the command that settles it."""
 
     what: str
@@ -47,7 +47,7 @@ class StillOwed(Conflict):
 
     reason = "still_owed"
 
-    def __init__(self, account: Account, owed: list[Owed]) -> None:
+    def __init__(self, account: Account, owed: list[Debt]) -> None:
         lines = "".join(f"\n  {each.what}: heliograph {each.command}" for each in owed)
         super().__init__(
             f"The account {text_id(account)} cannot be closed yet. Settle this first, in this"
@@ -65,7 +65,7 @@ def close(tx: Connection, account_id: str, reason: str | None, by: str, *, now_m
     account = accounts.require_open(accounts.lock(tx, account_id))
     _require_settled(tx, account)
     config.bump(tx)
-    wallet.locked(tx, account.id)
+    wallet.lock_wallet(tx, account.id)
     _require_settled(tx, account)
     wallet.close(tx, account.id)
     closed = accounts.close(tx, account.id, now_ms=now_ms)
@@ -81,20 +81,20 @@ def close(tx: Connection, account_id: str, reason: str | None, by: str, *, now_m
 
 
 def _require_settled(tx: Connection, account: Account) -> None:
-    found = owed(tx, account)
+    found = find_debts(tx, account)
     if found:
         raise StillOwed(account, found)
 
 
-def owed(tx: Connection, account: Account) -> list[Owed]:
+def find_debts(tx: Connection, account: Account) -> list[Debt]:
     """Returns all that is owed of an account and of its open customers, in the order in which it is
     to be settled.
     """
-    found: list[Owed] = []
+    found: list[Debt] = []
     for customer in _open_customers(tx, account):
-        its = f"its Connect customer {text_id(customer)} ({shown(customer.name)})"
-        found += [Owed(f"{its}: {each.what}", each.command) for each in owed(tx, customer)]
-        found.append(Owed(f"{its} is open", f"account close {text_id(customer)}"))
+        its = f"its Connect customer {text_id(customer)} ({quote_value(customer.name)})"
+        found += [Debt(f"{its}: {each.what}", each.command) for each in find_debts(tx, customer)]
+        found.append(Debt(f"{its} is open", f"account close {text_id(customer)}"))
     moving = [
         *_campaigns(tx, account),
         *_in_doubt(tx, account),
@@ -113,7 +113,7 @@ def _open_customers(tx: Connection, account: Account) -> list[Account]:
     return [accounts.by_id(tx, customer_id) for customer_id in found]
 
 
-def _campaigns(tx: Connection, account: Account) -> Iterator[Owed]:
+def _campaigns(tx: Connection, account: Account) -> Iterator[Debt]:
     """Yields campaigns that are not over, a paused one too: it could go on. A draft has cost
     nothing, and cannot be launched any more.
     """
@@ -123,8 +123,8 @@ def _campaigns(tx: Connection, account: Account) -> Iterator[Owed]:
     )
     for row in tx.execute(query.order_by(columns.id).limit(EACH_TOLD_MAX)):
         campaign = ids.text_of_raw(CAMPAIGN_PREFIX, row.id)
-        yield Owed(
-            f"the campaign {campaign} ({shown(row.name)}) is {row.status}",
+        yield Debt(
+            f"the campaign {campaign} ({quote_value(row.name)}) is {row.status}",
             f"campaign cancel {campaign}",
         )
 
@@ -146,11 +146,11 @@ def _in_flight(tx: Connection, account: Account, *, in_doubt: bool) -> list[tupl
     return [(carrier_id, count) for carrier_id, count in tx.execute(query)]
 
 
-def _in_doubt(tx: Connection, account: Account) -> Iterator[Owed]:
+def _in_doubt(tx: Connection, account: Account) -> Iterator[Debt]:
     names = {carrier.id: carrier.name for carrier in all_carriers(tx)}
     for carrier_id, count in _in_flight(tx, account, in_doubt=True):
         carrier = names[carrier_id]
-        yield Owed(
+        yield Debt(
             f"{_messages(count)} in doubt with the carrier {carrier} (ask it; --as sent, delivered"
             " or undeliverable if it has them)",
             f"message settle --carrier {carrier} --account {text_id(account)} --as canceled"
@@ -158,29 +158,29 @@ def _in_doubt(tx: Connection, account: Account) -> Iterator[Owed]:
         )
 
 
-def _queued(tx: Connection, account: Account) -> Iterator[Owed]:
+def _queued(tx: Connection, account: Account) -> Iterator[Debt]:
     query = sa.select(sa.func.sum(queue.c["count"])).join_from(
         queue, sends, sends.c.id == queue.c.send_id
     )
     count = tx.execute(query.where(sends.c.account_id == account.id)).scalar_one()
     if count:
-        yield Owed(
+        yield Debt(
             f"{_messages(int(count))} queued (or wait until a carrier has them)",
             f"message cancel --account {text_id(account)}",
         )
 
 
-def _on_the_wire(tx: Connection, account: Account) -> Iterator[Owed]:
+def _on_the_wire(tx: Connection, account: Account) -> Iterator[Debt]:
     count = sum(count for _, count in _in_flight(tx, account, in_doubt=False))
     if count:
-        yield Owed(
+        yield Debt(
             f"{_messages(count)} with a carrier that has not answered yet (wait until it has; then"
             " see what became of them)",
             f"message list --account {text_id(account)} --status queued",
         )
 
 
-def _in_wallet(tx: Connection, account: Account, *, more_to_come: bool) -> Iterator[Owed]:
+def _in_wallet(tx: Connection, account: Account, *, more_to_come: bool) -> Iterator[Debt]:
     """Yields what the wallet still holds. What sandbox customers are shown to hold is owed to
     nobody: no ledger knows of it.
     """
@@ -193,10 +193,10 @@ def _in_wallet(tx: Connection, account: Account, *, more_to_come: bool) -> Itera
         else "its wallet will hold what the commands above pay back"
     )
     if parts or (more_to_come and not (account.sandbox and account.parent_id)):
-        yield Owed(what, f"account pay-out {text_id(account)} --reason 'account closed'")
+        yield Debt(what, f"account pay-out {text_id(account)} --reason 'account closed'")
 
 
-def _undelivered(tx: Connection, account: Account, *, more_to_come: bool) -> Iterator[Owed]:
+def _undelivered(tx: Connection, account: Account, *, more_to_come: bool) -> Iterator[Debt]:
     """Yields endpoints that events wait for, or will: what is settled is told to them. Those of a
     partner hear of its customers, and stay its own.
     """
@@ -218,7 +218,7 @@ def _undelivered(tx: Connection, account: Account, *, more_to_come: bool) -> Ite
                 if count
                 else "will be told of the above"
             )
-            yield Owed(
+            yield Debt(
                 f"the webhook endpoint {endpoints.text_id(endpoint_id)} {told} (wait until it has"
                 " them, or disable it)",
                 f"webhook disable {endpoints.text_id(endpoint_id)}",

@@ -13,7 +13,7 @@ from heliograph.base.errors import Conflict
 from heliograph.campaigns import ID_PREFIX
 from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
-from heliograph.database.reads import streamed
+from heliograph.database.reads import stream
 from heliograph.messages.states import QUEUED
 from heliograph.messages.tables import inflight, messages, queue, sends
 from heliograph.text.phones_in_text import Quoted
@@ -71,7 +71,7 @@ def _texts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]:
         sends.c.text.is_not(None),
         sends.c.id.in_(sa.union_all(sa.select(queue.c.send_id), in_flight)),
     )
-    until = [row.expires_at_ms for row in streamed(tx, query) if quoted.stands_in(row.text)]
+    until = [row.expires_at_ms for row in stream(tx, query) if quoted.stands_in(row.text)]
     if until:
         yield (
             f"{_so_many(len(until), 'text', 'with this number in it')} not sent yet;"
@@ -129,7 +129,7 @@ def _quotes(tx: Connection, group_id: int, quoted: Quoted, is_frozen: bool) -> b
         *([sa.not_(campaign_recipients.c.opted_out)] if is_frozen else []),
     )
     # all of them: a cursor that is left half read stays open
-    return sum(quoted.stands_in(text) for (text,) in streamed(tx, texts)) > 0
+    return sum(quoted.stands_in(text) for (text,) in stream(tx, texts)) > 0
 
 
 def _so_many(count: int, what: str, which: str) -> str:

@@ -7,9 +7,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
-from heliograph.database.reads import streamed_records
+from heliograph.database.reads import stream_records
 from heliograph.inbound.tables import inbound, inbound_parts, keyword_replies, numbers
-from heliograph.jobs.row_changes import RowChange, deleted
+from heliograph.jobs.row_changes import RowChange, delete_rows
 from heliograph.text import parse_phone
 from heliograph.text.phones_in_text import Quoted
 
@@ -48,14 +48,14 @@ def inbound_changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator
         ),
         columns.sender.is_not(None),
     )
-    for received in streamed_records(tx, query, _NamingText):
+    for received in stream_records(tx, query, _NamingText):
         if is_number(received.sender):
             yield RowChange(inbound, (received.id,), {"sender": None, "text": None, "pdu": None})
         elif received.account_id is not None and quoted.stands_in(received.text):
             yield RowChange(inbound, (received.id,), {"text": None, "pdu": None})
     replied = keyword_replies.c
     is_theirs = (replied.account_id == account_id) & (replied.phone == int(quoted.digits))
-    yield from deleted(tx, keyword_replies, is_theirs)
+    yield from delete_rows(tx, keyword_replies, is_theirs)
     parts = inbound_parts.c
     is_others = sa.exists().where(
         numbers.c.carrier_id == parts.carrier_id,
@@ -66,4 +66,4 @@ def inbound_changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator
         sa.select(parts.sender).distinct().where(parts.sender.endswith(ending))
     ).scalars()
     own = [sender for sender in senders if is_number(sender)]
-    yield from deleted(tx, inbound_parts, parts.sender.in_(own), sa.not_(is_others))
+    yield from delete_rows(tx, inbound_parts, parts.sender.in_(own), sa.not_(is_others))

@@ -22,9 +22,9 @@ from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
 from heliograph.contacts.tables import contact_imports, contacts, opt_out_changes
 from heliograph.database.hot import run_in
-from heliograph.database.reads import streamed, streamed_records
+from heliograph.database.reads import stream, stream_records
 from heliograph.jobs.erase_inbound import inbound_changes
-from heliograph.jobs.row_changes import RowChange, deleted, redacted
+from heliograph.jobs.row_changes import RowChange, delete_rows, redact
 from heliograph.messages.tables import (
     carrier_refs,
     groups,
@@ -76,7 +76,7 @@ def changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChan
         yield from place(tx, account_id, quoted)
 
 
-def counted(found: Sequence[RowChange]) -> dict[str, int]:
+def count_changes(found: Sequence[RowChange]) -> dict[str, int]:
     """Returns how many rows of each table are changed."""
     return dict(sorted(Counter(change.table.name for change in found).items()))
 
@@ -133,14 +133,14 @@ def _apply(tx: Connection, some: Sequence[RowChange]) -> None:
 def _contacts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     mine, number = contacts.c.account_id == account_id, int(quoted.digits)
     theirs = sa.select(contacts.c.id).where(mine, contacts.c.phone == number)  # goes last
-    yield from deleted(tx, opt_out_changes, opt_out_changes.c.contact_id.in_(theirs))
-    yield from deleted(tx, contacts, mine, contacts.c.phone == number)
-    yield from deleted(
+    yield from delete_rows(tx, opt_out_changes, opt_out_changes.c.contact_id.in_(theirs))
+    yield from delete_rows(tx, contacts, mine, contacts.c.phone == number)
+    yield from delete_rows(
         tx, opt_outs, opt_outs.c.account_id == account_id, opt_outs.c.phone == number
     )
-    yield from deleted(tx, contact_imports, contact_imports.c.account_id == account_id)
+    yield from delete_rows(tx, contact_imports, contact_imports.c.account_id == account_id)
     texts = ("name", "email", "tags", "custom", "searched")
-    yield from redacted(tx, contacts, texts, mine & (contacts.c.phone != number), quoted)
+    yield from redact(tx, contacts, texts, mine & (contacts.c.phone != number), quoted)
 
 
 def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
@@ -155,7 +155,7 @@ def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Row
     left_out = campaign_recipients.c.opted_out & campaign_recipients.c.group_id.in_(
         their.where(campaigns.c.status.not_in(STARTABLE))
     )
-    yield from deleted(
+    yield from delete_rows(
         tx, campaign_recipients, mine, campaign_recipients.c.recipient == int(quoted.digits)
     )
     query = sa.select(*campaign_recipients.primary_key.columns, campaign_recipients.c.text).where(
@@ -165,7 +165,7 @@ def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Row
     )
     yield from (
         RowChange(campaign_recipients, tuple(key), {"text": ERASED})
-        for *key, text in streamed(tx, query)
+        for *key, text in stream(tx, query)
         if quoted.stands_in(text)
     )
 
@@ -175,7 +175,7 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowC
     number; that of one that goes on moves by itself.
     """
     mine, number = campaigns.c.account_id == account_id, int(quoted.digits)
-    yield from redacted(tx, campaigns, ("name", "text", "audience"), mine, quoted)
+    yield from redact(tx, campaigns, ("name", "text", "audience"), mine, quoted)
     for row in tx.execute(
         sa.select(campaigns.c.id).where(
             mine, campaigns.c.cursor == number, campaigns.c.ended_at_ms.is_not(None)
@@ -188,11 +188,11 @@ def _otps(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange
     """Removes one-time passwords to the number. A range is removed only if the number has no more
     digits than it: else the range is many people's, and goes after a day.
     """
-    yield from deleted(
+    yield from delete_rows(
         tx, otps, otps.c.account_id == account_id, otps.c.phone == int(quoted.digits)
     )
     if len(quoted.digits) <= RANGE_DIGITS:
-        yield from deleted(
+        yield from delete_rows(
             tx,
             otp_ranges,
             otp_ranges.c.account_id == account_id,
@@ -229,7 +229,7 @@ def _receipts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowCh
         ).first()
         is not None
     )
-    for row in streamed(tx, query):
+    for row in stream(tx, query):
         if not quoted.digits.endswith(str(row.recipient)):
             continue
         if row.message_id is None and not is_others:
@@ -239,7 +239,7 @@ def _receipts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowCh
     unmatched = sa.select(
         unmatched_receipts.c.id, unmatched_receipts.c.recipient, unmatched_receipts.c.raw
     )
-    for receipt in () if is_others else streamed(tx, unmatched):
+    for receipt in () if is_others else stream(tx, unmatched):
         if (
             receipt.recipient is not None
             and len(str(receipt.recipient)) >= len(str(AGREEING)) - 1
@@ -255,7 +255,7 @@ def _sites(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChang
     mine = sa.select(sites.c.id).where(sites.c.account_id == account_id)
     for table in (site_logs, site_events):
         texts = [column for column in table.c if isinstance(column.type, sa.String | sa.Text)]
-        for raw_id, *said in streamed(
+        for raw_id, *said in stream(
             tx, sa.select(table.c.id, *texts).where(table.c.site_id.in_(mine))
         ):
             if any(quoted.stands_in(text) for text in said):
@@ -269,16 +269,16 @@ def _customers(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowC
         sa.select(customers.c.account_id).where(mine, customers.c.phone == quoted.digits)
     ):
         yield RowChange(customers, tuple(row), {"phone": ""})
-    yield from redacted(tx, customers, ("label", "email"), mine, quoted)
+    yield from redact(tx, customers, ("label", "email"), mine, quoted)
 
 
 def _texts_about(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """Yields words of the service, of operators and of receivers that name the number."""
-    yield from redacted(tx, notices, ("text",), notices.c.account_id == account_id, quoted)
-    yield from redacted(
+    yield from redact(tx, notices, ("text",), notices.c.account_id == account_id, quoted)
+    yield from redact(
         tx, idempotency_keys, ("answer",), idempotency_keys.c.account_id == account_id, quoted
     )
-    yield from redacted(
+    yield from redact(
         tx,
         operator_decisions,
         ("decided_by", "reason"),
@@ -288,7 +288,7 @@ def _texts_about(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Ro
     )
     for table in (webhook_deliveries, webhook_attempts):
         columns = ("answer", "retry_after") if "retry_after" in table.c else ("answer",)
-        yield from redacted(
+        yield from redact(
             tx,
             table,
             columns,
@@ -302,7 +302,7 @@ def _events(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChan
     """Yields events. In an event of a message to the number, number and text are null, as in its
     record; one that still waits is posted so.
     """
-    for event_id, body in streamed(
+    for event_id, body in stream(
         tx,
         sa.select(webhook_events.c.id, webhook_events.c.body).where(
             webhook_events.c.account_id == account_id
@@ -335,7 +335,7 @@ def _sends(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChang
     query = sa.select(columns.id, columns.text, columns.reference, columns.exceptions).where(
         columns.account_id == account_id
     )
-    for send in streamed_records(tx, query, _SendTexts):
+    for send in stream_records(tx, query, _SendTexts):
         becomes: dict[str, Any] = {}
         if send.text is not None and (send.id in alone or quoted.stands_in(send.text)):
             becomes["text"] = None
@@ -361,7 +361,7 @@ def _messages(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowCh
     query = sa.select(columns.id, columns.error_message).where(
         columns.account_id == account_id, columns.recipient == int(quoted.digits)
     )
-    for message_id, error_message in streamed(tx, query):
+    for message_id, error_message in stream(tx, query):
         becomes = {
             "recipient": None,
             "error_message": error_message and quoted.erased_from(error_message),

@@ -20,7 +20,7 @@ from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
 from heliograph.database.postgresql.snapshot import read_one_snapshot
-from heliograph.database.reads import reporting_rows
+from heliograph.database.reads import report_rows
 
 LOOK_S: Final = 1.0  # a person waits for it
 TOLD_EVERY_S: Final = 1.0
@@ -34,7 +34,7 @@ async def keep_proving(db: Database, is_ours: Callable[[], bool]) -> None:
     proofs = Proofs(db)
 
     async def once() -> None:
-        await asyncio.to_thread(proofs.look, is_ours())
+        await asyncio.to_thread(proofs.start_next, is_ours())
 
     try:
         await repeat(once, wait=LOOK_S, fault="ledger_proofs_not_looked_at")
@@ -50,7 +50,7 @@ class Proofs:
         self._id = ""
         self._prover: SpawnProcess | None = None
 
-    def look(self, is_ours: bool = True) -> None:
+    def start_next(self, is_ours: bool = True) -> None:
         """Starts the proof that waits, and stores of one whose process is gone that it was broken
         off.
         """
@@ -112,8 +112,8 @@ def prove_stored(db: Database, proof_id: str, asked_ms: int) -> None:
     progress = _ProofProgress(db, proof_id)
     with db.read() as tx:
         read_one_snapshot(tx)
-        with reporting_rows(tx, progress.read):
-            found = prove(tx, asked_ms, progress.stepped)
+        with report_rows(tx, progress.read):
+            found = prove(tx, asked_ms, progress.note_step)
     with db.write() as tx:
         end_proof(tx, proof_id, found, progress.rows_read, clock.now_ms())
 
@@ -128,7 +128,7 @@ class _ProofProgress:
         self._told_s = 0.0
         self.rows_read = 0
 
-    def stepped(self, done: int) -> None:
+    def note_step(self, done: int) -> None:
         self._step = done
         self._store_progress()
 

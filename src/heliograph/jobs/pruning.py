@@ -20,7 +20,7 @@ from heliograph.database.database import Database
 from heliograph.database.pruning import PAUSE_S, ROWS_AT_ONCE, PruningRule, prune
 from heliograph.inbound.tables import REPLIES_KEPT
 from heliograph.messages import tables as message_tables
-from heliograph.messages.retention import EVENTS, keep_from
+from heliograph.messages.retention import EVENTS, store_first_kept
 from heliograph.monitoring import tables as monitoring_tables
 from heliograph.senders import documents
 from heliograph.webhooks import forget_endpoint
@@ -79,7 +79,7 @@ async def prune_all(db: Database, texts_ms: int | None = None) -> None:
     # the proof of the events knows of the usual time only
     if texts_ms is not None and texts_ms < EVENTS_KEPT_MS:
         async with db.hot() as tx:
-            await keep_from(tx, EVENTS, first_id_of(clock.now_ms() - texts_ms))
+            await store_first_kept(tx, EVENTS, first_id_of(clock.now_ms() - texts_ms))
     for kept in tables(texts_ms):
         rows = await _prune_table(db, kept)
         if rows:
@@ -90,7 +90,7 @@ async def prune_all(db: Database, texts_ms: int | None = None) -> None:
 async def _forget_removed_endpoints(db: Database) -> None:
     """Forgets endpoints that were removed, and those of a `heliograph listen` that was killed."""
     async with db.hot() as tx:
-        endpoint_ids = await forget_endpoint.gone(tx, clock.now_ms())
+        endpoint_ids = await forget_endpoint.find_gone(tx, clock.now_ms())
     batches = 0
     for endpoint_id in endpoint_ids:
         rows = 1

@@ -25,14 +25,14 @@ from heliograph.jobs.pruning import FIRST_AFTER_S
 from heliograph.messages import tables as message_tables
 from heliograph.messages.retention import (
     MESSAGES,
-    KeptFor,
+    RetentionTimes,
     delete_some,
     detach,
     drop,
     erase_some,
-    keep_from,
+    first_unfinished_id,
     old_months,
-    over_before,
+    store_first_kept,
     tables_of,
 )
 
@@ -46,7 +46,7 @@ DETACH_AGAIN_S: Final = 2.0
 log = Log(__name__)
 
 
-async def keep_retaining(db: Database, kept: KeptFor, is_ours: Callable[[], bool]) -> None:
+async def keep_retaining(db: Database, kept: RetentionTimes, is_ours: Callable[[], bool]) -> None:
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
 
     async def once() -> None:
@@ -56,7 +56,7 @@ async def keep_retaining(db: Database, kept: KeptFor, is_ours: Callable[[], bool
     await repeat(once, wait=EVERY_S, first_after_s=FIRST_AFTER_S, fault="retention_failed")
 
 
-async def retain(db: Database, kept: KeptFor) -> None:
+async def retain(db: Database, kept: RetentionTimes) -> None:
     """Does all that is due now."""
     if kept.messages_ms is not None:  # first: what goes whole need not be erased
         await _delete(db, clock.now_ms() - kept.messages_ms)
@@ -66,7 +66,7 @@ async def retain(db: Database, kept: KeptFor) -> None:
 
 async def _erase(db: Database, until_ms: int) -> None:
     async with db.hot() as tx:
-        until = await over_before(tx, until_ms)
+        until = await first_unfinished_id(tx, until_ms)
     messages = 0
     async for erased, _ in _batches(db, lambda tx: erase_some(tx, until)):
         messages += erased
@@ -76,15 +76,15 @@ async def _erase(db: Database, until_ms: int) -> None:
     async for rows, _ in _batches(db, lambda tx: erase_some_inbound(tx, first_id_of(until_ms))):
         if rows:
             metrics.ERASED.inc(rows)
-    await _counted(db, "campaign_recipients", lambda tx: forget_some(tx, until_ms))
+    await _delete_all(db, "campaign_recipients", lambda tx: forget_some(tx, until_ms))
 
 
 async def _delete(db: Database, until_ms: int) -> None:
     async with db.hot() as tx:
-        until = await over_before(tx, until_ms)
+        until = await first_unfinished_id(tx, until_ms)
         months = await old_months(tx, until) if db.postgresql else []
         if not db.postgresql:
-            await keep_from(tx, MESSAGES, until)
+            await store_first_kept(tx, MESSAGES, until)
     for month in months:
         if month.is_attached and not await _detached(db, month.name):
             log.info("month_not_detached", month=month.name, tries=DETACH_TRIES)
@@ -93,10 +93,10 @@ async def _delete(db: Database, until_ms: int) -> None:
             await drop(tx, month.name)
         log.info("month_dropped", month=month.name)
     for kept in tables_of(postgresql=db.postgresql):
-        await _counted(db, kept.table, partial(delete_some, kept=kept))
+        await _delete_all(db, kept.table, partial(delete_some, kept=kept))
     last = first_id_of(until_ms)
     for rule in (*inbound_tables.KEPT_AS_MESSAGES, *message_tables.KEPT_AS_MESSAGES):
-        await _counted(db, rule.table, partial(prune_ids, kept=rule, until=last))
+        await _delete_all(db, rule.table, partial(prune_ids, kept=rule, until=last))
 
 
 async def _detached(db: Database, month: str) -> bool:
@@ -113,7 +113,7 @@ async def _detached(db: Database, month: str) -> bool:
     return False
 
 
-async def _counted(db: Database, table: str, work: Callable[[HotTx], Awaitable[int]]) -> None:
+async def _delete_all(db: Database, table: str, work: Callable[[HotTx], Awaitable[int]]) -> None:
     """Deletes all, and says how many rows."""
 
     async def some(tx: HotTx) -> tuple[int, bool]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.database.reads import streamed
+from heliograph.database.reads import stream
 from heliograph.text.phones_in_text import Quoted
 
 
@@ -20,7 +20,7 @@ class RowChange(NamedTuple):
     becomes: dict[str, Any] | None
 
 
-def redacted(
+def redact(
     tx: Connection,
     table: sa.Table,
     columns: Sequence[str],
@@ -35,7 +35,7 @@ def redacted(
         .select_from(table if joined is None else joined)
         .where(mine)
     )
-    for row in streamed(tx, query):
+    for row in stream(tx, query):
         texts = {name: row._mapping[table.c[name]] for name in columns}
         becomes = {
             name: quoted.erased_from(text) for name, text in texts.items() if quoted.stands_in(text)
@@ -44,7 +44,9 @@ def redacted(
             yield RowChange(table, tuple(row._mapping[key] for key in keys), becomes)
 
 
-def deleted(tx: Connection, table: sa.Table, *mine: sa.ColumnElement[bool]) -> Iterator[RowChange]:
+def delete_rows(
+    tx: Connection, table: sa.Table, *mine: sa.ColumnElement[bool]
+) -> Iterator[RowChange]:
     """Removes the rows that are `mine`."""
-    for row in streamed(tx, sa.select(*table.primary_key.columns).where(*mine)):
+    for row in stream(tx, sa.select(*table.primary_key.columns).where(*mine)):
         yield RowChange(table, tuple(row), None)

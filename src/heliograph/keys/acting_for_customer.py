@@ -67,7 +67,7 @@ def acting_for(
         return principal.account_id
     if takes_connect:
         _permit(principal)
-    return _checked(_load(tx, _asked(principal, customer_id)), changes)
+    return _checked(_load(tx, _customer_named(principal, customer_id)), changes)
 
 
 async def acting_for_cached(
@@ -79,7 +79,7 @@ async def acting_for_cached(
     if customer_id is None:
         return principal.account_id
     _permit(principal)
-    customer = await cache.get(CUSTOMERS, _asked(principal, customer_id))
+    customer = await cache.get(CUSTOMERS, _customer_named(principal, customer_id))
     return _checked(customer, changes)
 
 
@@ -90,7 +90,7 @@ def country_of(tx: Connection, principal: Principal, customer_id: str | None) ->
     Of a customer that there is not it is the key's own: what is wrong with the form is told before
     what is not found.
     """
-    customer = None if customer_id is None else _load(tx, _asked(principal, customer_id))
+    customer = None if customer_id is None else _load(tx, _customer_named(principal, customer_id))
     return principal.country_code if customer is None else customer.country_code
 
 
@@ -98,11 +98,11 @@ async def country_of_cached(cache: ConfigCache, principal: Principal, customer_i
     """Does what `country_of` does, in the event loop, by the cached configuration. Raises
     Unavailable.
     """
-    customer = await cache.get(CUSTOMERS, _asked(principal, customer_id))
+    customer = await cache.get(CUSTOMERS, _customer_named(principal, customer_id))
     return principal.country_code if customer is None else customer.country_code
 
 
-def _asked(principal: Principal, customer_id: str) -> _NamedCustomer:
+def _customer_named(principal: Principal, customer_id: str) -> _NamedCustomer:
     return _NamedCustomer(principal.account_id, principal.sandbox, customer_id)
 
 

@@ -15,7 +15,7 @@ from heliograph.accounts.tables import accounts
 from heliograph.base import clock
 from heliograph.base.errors import Unauthorized
 from heliograph.database.cache import CachedKind, ConfigCache
-from heliograph.keys.issue import well_formed
+from heliograph.keys.issue import is_well_formed
 from heliograph.keys.malformed_header import explain_malformed
 from heliograph.keys.tables import api_keys, tiers
 
@@ -71,13 +71,13 @@ async def authenticate(cache: ConfigCache, headers: list[tuple[bytes, bytes]]) -
     digest = hashlib.sha256(key.encode()).digest()
     principal = cache.peek(PRINCIPALS, digest)
     # what has not our form is not looked for in the database
-    if principal is None and well_formed(key):
+    if principal is None and is_well_formed(key):
         principal = await cache.get(PRINCIPALS, digest)
     if principal is None or (
         principal.expires_at_ms is not None and principal.expires_at_ms <= clock.now_ms()
     ):
         raise Unauthorized(
-            None if well_formed(key) else explain_malformed(headers, AUTHORIZATION_OCTETS_MAX)
+            None if is_well_formed(key) else explain_malformed(headers, AUTHORIZATION_OCTETS_MAX)
         )
     return principal
 

@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts
 from heliograph.base import clock, ids
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import one_line, refused
 from heliograph.database import config
 from heliograph.keys.permissions import parse_permissions
@@ -75,7 +75,7 @@ def make_key(sandbox: bool, random: bytes | None = None) -> str:
     return body + _checksum(body)
 
 
-def well_formed(key: str) -> bool:
+def is_well_formed(key: str) -> bool:
     """Returns whether this can be a key at all. A mistyped or made-up one is refused without
     asking the database.
     """
@@ -178,7 +178,7 @@ def find(tx: Connection, text_id: str) -> ApiKey:
     """Returns the key with this id in text form (`key_…`). Raises NotFound."""
     raw = ids.raw_of_text(ID_PREFIX, text_id)
     if raw is None:
-        raise NotFound(f"There is no key with the id {shown(text_id)}.")
+        raise NotFound(f"There is no key with the id {quote_value(text_id)}.")
     return by_id(tx, raw)
 
 

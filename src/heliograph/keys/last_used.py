@@ -13,7 +13,7 @@ STORE_EVERY_S: Final = 10.0
 
 
 class KeyUsage:
-    """Holds last uses that are not stored yet. It is used in the event loop; `taken` hands them
+    """Holds last uses that are not stored yet. It is used in the event loop; `take_all` hands them
     over to whoever stores them.
     """
 
@@ -23,7 +23,7 @@ class KeyUsage:
     def note(self, key_id: str, now_ms: int) -> None:
         self._last_used_at_ms[key_id] = now_ms
 
-    def taken(self) -> dict[str, int]:
+    def take_all(self) -> dict[str, int]:
         taken, self._last_used_at_ms = self._last_used_at_ms, {}
         return taken
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 
 SMS_SEND: Final = "sms.send"
@@ -40,6 +40,6 @@ def parse_permissions(text: str) -> tuple[str, ...]:
         beside = " beside others" if unknown == ["all"] else ""
         raise refused(
             "permissions",
-            f"must be all, or some of {', '.join(ALL)}; not {shown(unknown[0])}{beside}",
+            f"must be all, or some of {', '.join(ALL)}; not {quote_value(unknown[0])}{beside}",
         )
     return tuple(name for name in ALL if name in named)

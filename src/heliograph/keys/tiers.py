@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.database import config
 from heliograph.database.reads import records_of
@@ -38,7 +38,7 @@ def tier_named(tx: Connection, name: str) -> Tier:
         if tier.name == name:
             return tier
     raise refused(
-        "tier", f"must be one of {', '.join(tier.name for tier in known)}; not {shown(name)}"
+        "tier", f"must be one of {', '.join(tier.name for tier in known)}; not {quote_value(name)}"
     )
 
 
@@ -55,7 +55,7 @@ def set_tier(tx: Connection, name: str, per_minute: int) -> Tier:
     InvalidRequest.
     """
     if not _NAME.fullmatch(name):
-        raise refused("tier", f"must have 1 to 32 of a-z, 0-9, - and _, not {shown(name)}")
+        raise refused("tier", f"must have 1 to 32 of a-z, 0-9, - and _, not {quote_value(name)}")
     if not 1 <= per_minute <= PER_MINUTE_MAX:
         raise refused("per_minute", f"must be from 1 to {PER_MINUTE_MAX}, not {per_minute}")
     # first: its row's lock makes two changes of the configuration wait for each other

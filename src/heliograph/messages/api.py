@@ -119,7 +119,7 @@ def _sender(
             cache,
             call,
             lambda body, home: read_send_request(
-                body, number, who.account_id, sandbox=who.sandbox, home=home
+                body, number, who.account_id, sandbox=who.sandbox, home_country=home
             ),
         )
         if request.customer_id is not None:

@@ -72,7 +72,7 @@ class Requeued(NamedTuple):
     expires_at_ms: int
 
 
-def queued_again(row: MessageRow, back: Requeued, carrier_id: int) -> QueuedRun:
+def requeued_run(row: MessageRow, back: Requeued, carrier_id: int) -> QueuedRun:
     """Returns the row of the queue that the message is with this carrier, ahead of all that has not
     had its turn yet.
     """

@@ -37,7 +37,7 @@ def events_of(changes: Changes, listeners: Listeners) -> list[Event]:
             found += [
                 _event(row, row.locked, status, at_ms)
                 for status, at_ms in _reached(row)
-                if listeners.of(row.account_id, sandbox=row.sandbox, kind=KIND_OF[status])
+                if listeners.listeners_of(row.account_id, sandbox=row.sandbox, kind=KIND_OF[status])
             ]
     return found
 

@@ -25,7 +25,7 @@ from heliograph.database.statements import (
     Row,
     SmallInt,
     columns_of,
-    same,
+    portable,
 )
 from heliograph.messages.changes import MessageRow
 from heliograph.messages.queue.rank import HELD_FROM_US, RESTORED_FROM_US
@@ -88,7 +88,7 @@ class _CanceledGroup(Row, frozen=True):
     now_ms: BigInt
 
 
-_CANCEL: Final = same(
+_CANCEL: Final = portable(
     _CanceledGroup,
     Nothing,
     """
@@ -216,7 +216,7 @@ async def add(tx: HotTx, changed: Iterable[tuple[int, GroupTally]], slot: int) -
     )
 
 
-async def to_be_held(tx: HotTx, group_ids: set[int]) -> set[int]:
+async def find_held(tx: HotTx, group_ids: set[int]) -> set[int]:
     """Returns groups of which nothing that comes back from a carrier may leave again: paused ones,
     whose queue is held, and canceled ones. They stay as they are until this transaction ends.
     """
@@ -234,7 +234,7 @@ async def campaigns_of(tx: HotTx, group_ids: set[int]) -> dict[int, str]:
     }
 
 
-def moved(rows: Iterable[MessageRow]) -> dict[int, GroupTally]:
+def tallies_added(rows: Iterable[MessageRow]) -> dict[int, GroupTally]:
     """Returns what the changes of some messages add to their groups."""
     found: dict[int, Counter[str]] = {}
     for row in rows:

@@ -21,20 +21,20 @@ _AROUND_MS: Final = 10_000
 ENTRIES_MAX: Final = 5
 
 
-class Paid(NamedTuple):
+class MessageCharges(NamedTuple):
     """Holds entries of the ledger, oldest first, and for how many messages the charge was."""
 
     entries: list[Entry]
     messages_in_send: int
 
 
-def paid(tx: Connection, message: Message, account_id: str) -> Paid:
+def charges_of(tx: Connection, message: Message, account_id: str) -> MessageCharges:
     """Returns what was charged for a message and refunded. Nothing is, in sandbox."""
     count = tx.execute(
         sa.select(sends.c.message_count).where(sends.c.id == message.send_id)
     ).scalar_one()
     if message.sandbox:
-        return Paid([], count)
+        return MessageCharges([], count)
     reference = (
         ids.text_of_raw(SEND_PREFIX, message.send_id)
         if message.campaign_id is None
@@ -43,7 +43,7 @@ def paid(tx: Connection, message: Message, account_id: str) -> Paid:
     moments = [("sms_charge", message.created_at_ms)]
     if message.refunded and message.failed_at_ms is not None:
         moments.append(("sms_refund", message.failed_at_ms))
-    return Paid(
+    return MessageCharges(
         [
             entry
             for entry_type, at_ms in moments

@@ -174,7 +174,7 @@ def _walk_sends(
     is_rare = filters.status is not None or bool(_of_no_index(filters))
     at_once = _MESSAGES_AT_ONCE if is_rare else wanted.limit + 1
     looked = _matching_messages(tx, account_id, sandbox, wanted, filters, at_once)
-    while batch := list(_limited(looked, at_once)):
+    while batch := list(_limit_lookups(looked, at_once)):
         run = [each.id for each in batch if each.passes]
         if run:
             # the bounds leave out partitions
@@ -220,7 +220,7 @@ class _ReadMessage(NamedTuple):
     looked_at: int
 
 
-def _limited(looked: Iterator[_ReadMessage], count: int) -> Iterator[_ReadMessage]:
+def _limit_lookups(looked: Iterator[_ReadMessage], count: int) -> Iterator[_ReadMessage]:
     """Yields messages, until `count` messages and sends were looked at."""
     looked_at = 0
     for each in looked:

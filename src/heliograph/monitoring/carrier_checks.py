@@ -82,7 +82,7 @@ def routes(carriers: dict[int, Carrier], routes: list[routing.Route]) -> Iterato
     names_by_id = {carrier.id: carrier.name for carrier in carriers.values()}
     for route in routes:
         check, carrier_ids = f"route {route.prefix or 'default'}", route.carrier_ids
-        names = ", ".join(route.written(names_by_id))
+        names = ", ".join(route.carriers_in_text(names_by_id))
         if SIMULATOR_ID in carrier_ids:
             yield CheckResult(
                 check,

@@ -49,7 +49,7 @@ class SegmentPrices:
         """Adds what ids have in common that a row of `carrier_rollups` counts. A number that was
         erased has no prefix, so what its segments cost is not known.
         """
-        cost = None if row.prefix is None else self._costs.of(row.carrier_id, row.prefix)
+        cost = None if row.prefix is None else self._costs.cost_of(row.carrier_id, row.prefix)
         key = CarrierCurrency(row.carrier_id, "" if cost is None else cost.currency)
         paid_parts = all_parts(row.of_segments) if row.failed_parts is None else row.failed_parts
         segments = row.refs * int(row.parts).bit_count()

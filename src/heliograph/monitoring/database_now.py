@@ -5,7 +5,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.database.schema import found_version
+from heliograph.database.schema import stored_version
 
 _POSTGRESQL = sa.text("""
     SELECT 'PostgreSQL ' || current_setting('server_version') AS kind,
@@ -36,7 +36,7 @@ def database_state(tx: Connection) -> DatabaseNow:
     row = tx.execute(_POSTGRESQL if tx.dialect.name == "postgresql" else _SQLITE).one()
     return DatabaseNow(
         row.kind,
-        found_version(tx),
+        stored_version(tx),
         int(row.octets),
         connections=row.connections,
         connections_max=row.connections_max,

@@ -11,7 +11,7 @@ from heliograph.database.leases import CARRIER, DELIVERING, SCHEDULER, SERVE, WO
 from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import inflight
 from heliograph.monitoring.check_result import CheckResult
-from heliograph.otp import capped, count_blocked
+from heliograph.otp import count_blocked, find_capped
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.states import GONE
@@ -54,7 +54,7 @@ def _in_words(span_ms: int) -> str:
 
 
 def webhooks(tx: sa.Connection, kinds: Counter[str], now_ms: int) -> Iterator[CheckResult]:
-    enabled = endpoints.enabled(tx)
+    enabled = endpoints.count_enabled(tx)
     if enabled:
         yield _deliveries(enabled, kinds)
     yield from _endpoints(
@@ -69,7 +69,7 @@ def webhooks(tx: sa.Connection, kinds: Counter[str], now_ms: int) -> Iterator[Ch
 
 def one_time_passwords(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
     blocked = count_blocked(tx, now_ms)
-    held_back = capped(tx, now_ms, limit=OTP_CAPPED_SHOWN_MAX)
+    held_back = find_capped(tx, now_ms, limit=OTP_CAPPED_SHOWN_MAX)
     if held_back:
         more = " or more" if len(held_back) == OTP_CAPPED_SHOWN_MAX else ""
         yield CheckResult(

@@ -1,7 +1,7 @@
 """Keeps who wants no texts of an account, or of one of its senders. It outlives contacts."""
 
 from heliograph.opt_outs.events import ChangedOptOut, KeywordText, emit_opt_out_events
-from heliograph.opt_outs.read import is_suppressed, opt_out_page, opt_outs_of, suppressed_among
+from heliograph.opt_outs.read import find_suppressed, is_suppressed, opt_out_page, opt_outs_of
 from heliograph.opt_outs.request import read_opt_out_request
 from heliograph.opt_outs.suppress import (
     delete_opt_outs,
@@ -36,6 +36,7 @@ __all__ = [
     "delete_opt_outs",
     "due_notes",
     "emit_opt_out_events",
+    "find_suppressed",
     "is_suppressed",
     "lift",
     "opt_out_page",
@@ -45,5 +46,4 @@ __all__ = [
     "store_opt_outs",
     "suppress",
     "suppress_and_lift",
-    "suppressed_among",
 ]

@@ -54,7 +54,7 @@ class _MostNotes(Row, frozen=True):
     most: Int
 
 
-class _Again(Row, frozen=True):
+class _PostponedNote(Row, frozen=True):
     account_id: Id
     sandbox: Bool
     phone: BigInt
@@ -93,7 +93,7 @@ _END: Final = BatchStatement(
     sqlite=f"DELETE FROM opt_outs WHERE {_PERSON}",
 )
 _AGAIN: Final = BatchStatement(
-    _Again,
+    _PostponedNote,
     Nothing,
     postgresql="""
         UPDATE opt_outs o SET due_ms = g.due_ms FROM :given AS g
@@ -102,7 +102,7 @@ _AGAIN: Final = BatchStatement(
 )
 
 
-def any_due(tx: Connection, now_ms: int) -> bool:
+def has_due(tx: Connection, now_ms: int) -> bool:
     """Returns whether there is anything to heed. It is asked at each look, by index."""
     return (
         tx.execute(sa.select(opt_outs.c.phone).where(opt_outs.c.due_ms <= now_ms).limit(1)).first()
@@ -110,23 +110,27 @@ def any_due(tx: Connection, now_ms: int) -> bool:
     )
 
 
-async def see(tx: HotTx, most: int) -> list[OptedOutPhone]:
+async def mark_new_seen(tx: HotTx, most: int) -> list[OptedOutPhone]:
     """Sees new notes, at most so many, and returns whom they are about. On SQLite none is new."""
     return await _SEE.rows(tx, _MostNotes(most)) if tx.postgresql else []
 
 
-async def due(tx: HotTx, now_ms: int, most: int) -> list[DueNote]:
+async def lock_due(tx: HotTx, now_ms: int, most: int) -> list[DueNote]:
     """Returns the next notes that are due and were seen, at most so many. They are locked."""
     return await _DUE.rows(tx, _DueNow(now_ms, most))
 
 
-async def put_off(tx: HotTx, people: Sequence[OptedOutPhone], due_ms: int) -> None:
+async def postpone(tx: HotTx, people: Sequence[OptedOutPhone], due_ms: int) -> None:
     """Lets the notes of these people be due again at that time."""
     await _AGAIN.rows(
-        tx, [_Again(person.account_id, person.sandbox, person.phone, due_ms) for person in people]
+        tx,
+        [
+            _PostponedNote(person.account_id, person.sandbox, person.phone, due_ms)
+            for person in people
+        ],
     )
 
 
-async def end(tx: HotTx, people: Sequence[OptedOutPhone]) -> None:
+async def delete(tx: HotTx, people: Sequence[OptedOutPhone]) -> None:
     """Deletes the notes of these people, who were heeded."""
     await _END.rows(tx, people)

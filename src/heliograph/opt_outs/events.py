@@ -66,7 +66,7 @@ async def emit_opt_out_events(tx: HotTx, changes: Sequence[ChangedOptOut], now_m
     heard = {
         (owner, kind)
         for owner, kind in {(each.owner, each.kind) for each in changes}
-        if listeners.of(owner.account_id, sandbox=owner.sandbox, kind=kind)
+        if listeners.listeners_of(owner.account_id, sandbox=owner.sandbox, kind=kind)
     }
     events = [_event(each, now_ms) for each in changes if (each.owner, each.kind) in heard]
     if events:

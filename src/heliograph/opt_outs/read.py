@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.paging import PageWanted
 from heliograph.database.postgresql.arrays import literal
-from heliograph.database.postgresql.planning import planned_anew
+from heliograph.database.postgresql.planning import replan_statements
 from heliograph.opt_outs.suppression import (
     WHOLE_ACCOUNT,
     OptOutOwner,
@@ -34,10 +34,10 @@ def is_suppressed(
     """Returns whether a phone (E.164 digits) wants no texts of the scope: those of a sender are
     unwanted too where none of the account's are wanted.
     """
-    return phone in suppressed_among(tx, owner, [phone], scope)
+    return phone in find_suppressed(tx, owner, [phone], scope)
 
 
-def suppressed_among(
+def find_suppressed(
     tx: Connection,
     owner: OptOutOwner,
     phones: Iterable[str],
@@ -49,7 +49,7 @@ def suppressed_among(
     numbers, senders = sorted(map(int, phones)), {WHOLE_ACCOUNT.sender, scope.sender}
     if tx.dialect.name == "postgresql":
         asked = {**owner._asdict(), "phones": literal(numbers), "senders": sorted(senders)}
-        with planned_anew(tx):
+        with replan_statements(tx):
             rows = tx.execute(_SUPPRESSED_AMONG, asked).all()
     else:
         query = sa.select(_t.phone, _t.source).where(owner.owns, _t.phone.in_(numbers))

@@ -19,14 +19,14 @@ class OptOutRequest(NamedTuple):
     warnings: list[str]
 
 
-def read_opt_out_request(body: dict[str, Any], home: str) -> OptOutRequest:
-    """Reads a body of POST /opt-outs. `home` is the country in which a phone with a leading 0 is
-    read when no country is given. Raises InvalidRequest for all bad fields together.
+def read_opt_out_request(body: dict[str, Any], home_country: str) -> OptOutRequest:
+    """Reads a body of POST /opt-outs. `home_country` is the country in which a phone with a leading
+    0 is read when no country is given. Raises InvalidRequest for all bad fields together.
     """
     form = Form(body, costly=(COUNTRY, PAYER, OPT_OUT_SCOPE))
     country_code = form.value("country_code", "countryCode", read=read_country)
     phone = form.value(
-        "phone", read=lambda value: read_phone(value, country_code, home), required=True
+        "phone", read=lambda value: read_phone(value, country_code, home_country), required=True
     )
     sender = form.text("sender", most=SUPPRESSED_SENDER_MAX)
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)

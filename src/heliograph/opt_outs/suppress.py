@@ -101,7 +101,7 @@ def suppress(
     that is new. What a keyword made before is the new source's, and so no keyword lifts it.
     Campaigns take back what they have for phones that are new to the scope of the account.
     """
-    out = _suppressed(tx, owner, phones, source, now_ms, scope)
+    out = _suppress(tx, owner, phones, source, now_ms, scope)
     store_opt_out_events(tx, out, now_ms)
     return {each.phone for each in out}
 
@@ -119,7 +119,7 @@ def lift(
     None. A lift by keyword lifts only what a keyword made. Returns those phones of which
     something was lifted.
     """
-    back = _lifted(tx, owner, phones, by, scope)
+    back = _lift(tx, owner, phones, by, scope)
     store_opt_out_events(tx, back, now_ms)
     return {each.phone for each in back}
 
@@ -136,12 +136,12 @@ def suppress_and_lift(
     """Does what `suppress` does with the phones of `out`, and `lift` with those of `back`, for the
     scope of the account. All of it is told together.
     """
-    lifted = _lifted(tx, owner, back, source, WHOLE_ACCOUNT)
-    new = _suppressed(tx, owner, out, source, now_ms, WHOLE_ACCOUNT)
+    lifted = _lift(tx, owner, back, source, WHOLE_ACCOUNT)
+    new = _suppress(tx, owner, out, source, now_ms, WHOLE_ACCOUNT)
     store_opt_out_events(tx, [*lifted, *new], now_ms)
 
 
-def _suppressed(
+def _suppress(
     tx: Connection,
     owner: OptOutOwner,
     phones: Iterable[str],
@@ -155,7 +155,7 @@ def _suppressed(
     )
 
 
-def _lifted(
+def _lift(
     tx: Connection,
     owner: OptOutOwner,
     phones: Iterable[str],
@@ -182,7 +182,7 @@ async def store_opt_outs(
     """Stores opt-outs, and returns those that are new, in the order of their phones. It tells
     nobody.
     """
-    made = _made(phones, now_ms)
+    made = _new_ids(phones, now_ms)
     given = [
         _NewSuppression(
             **owner._asdict(), phone=phone, sender=scope.sender, id=raw_id, source=source.value
@@ -224,7 +224,7 @@ async def delete_opt_outs(
     ]
 
 
-def _made(phones: Iterable[str], now_ms: int) -> dict[int, str]:
+def _new_ids(phones: Iterable[str], now_ms: int) -> dict[int, str]:
     """Returns a new raw id for each phone, in the order of the phones."""
     return {
         phone: ids.raw_of_number(ids.new_number(now_ms)) for phone in sorted({*map(int, phones)})

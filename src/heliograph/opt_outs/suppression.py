@@ -40,10 +40,10 @@ WHOLE_ACCOUNT: Final = OptOutScope("")
 
 def scope_of_sender(sender: str) -> OptOutScope:
     """Returns the scope of one sender, however it is written."""
-    return OptOutScope(folded_sender(sender))
+    return OptOutScope(fold_sender(sender))
 
 
-def folded_sender(sender: str) -> str:
+def fold_sender(sender: str) -> str:
     """Returns a sender as opt-outs know it: without case, and digits without a plus."""
     folded = sender.strip().lower()
     return folded[1:] if folded[:1] == "+" and folded[1:].isdigit() else folded

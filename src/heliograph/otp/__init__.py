@@ -4,14 +4,14 @@ from heliograph.otp.erase import ERASED_AFTER_MS, SEALED, Eraser
 from heliograph.otp.range_guard import (
     RANGE_DIGITS,
     SENDS_MAX,
-    Blocked,
+    BlockedRange,
     block,
-    blocked,
     count_blocked,
+    find_blocked,
     unblock,
 )
 from heliograph.otp.tables import ALL_COUNTRIES, KEPT
-from heliograph.otp.tallies import CappedTally, capped, forgive
+from heliograph.otp.tallies import CappedTally, find_capped, forgive
 
 __all__ = [
     "ALL_COUNTRIES",
@@ -20,15 +20,15 @@ __all__ = [
     "RANGE_DIGITS",
     "SEALED",
     "SENDS_MAX",
-    "Blocked",
+    "BlockedRange",
     "CappedTally",
     "Eraser",
     "api",
     "block",
-    "blocked",
-    "capped",
     "code",
     "count_blocked",
+    "find_blocked",
+    "find_capped",
     "forgive",
     "issue",
     "limits",

@@ -272,7 +272,7 @@ def _load_own(
 
 
 def _load_canary(tx: Connection, keys: Sequence[int]) -> dict[int, secret_key_canary.Canary]:
-    there = secret_key_canary.found(tx)
+    there = secret_key_canary.load(tx)
     return {} if there is None else dict.fromkeys(keys, there)
 
 

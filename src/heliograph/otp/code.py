@@ -4,7 +4,7 @@ import hmac
 import secrets
 from typing import Final
 
-from heliograph.base.secrets import Keys, derived_key, known
+from heliograph.base.secrets import Keys, derived_key, keys_of
 
 ID_PREFIX: Final = "otp"  # of the id by which its code is verified
 DIGITS: Final = 6
@@ -17,7 +17,9 @@ class Codes:
     """
 
     def __init__(self, secret_key: Keys) -> None:
-        self._keys = [derived_key(key, "codes of one-time passwords") for key in known(secret_key)]
+        self._keys = [
+            derived_key(key, "codes of one-time passwords") for key in keys_of(secret_key)
+        ]
 
     def make(self, *, sandbox: bool) -> str:
         return SANDBOX_CODE if sandbox else f"{secrets.randbelow(10**DIGITS):0{DIGITS}d}"

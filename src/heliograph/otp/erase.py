@@ -12,8 +12,8 @@ from heliograph.base.paging import first_id_of
 from heliograph.base.secrets import SEALED as SEALED_PREFIX
 from heliograph.database.database import Database
 from heliograph.database.pruning import PAUSE_S
-from heliograph.database.sealed_columns import Sealed
-from heliograph.database.statements import Id, Int, Row, same
+from heliograph.database.sealed_columns import SealedColumn
+from heliograph.database.statements import Id, Int, Row, portable
 from heliograph.messages.retention import erase_texts
 from heliograph.messages.sealed_text import text_sealer
 from heliograph.messages.tables import sends
@@ -23,7 +23,7 @@ from heliograph.otp.tables import KEPT_MS, otps
 ERASED_AFTER_MS: Final = 2 * VALID_MS  # what was accepted last by a slow transaction is seen, too
 ROWS_AT_ONCE: Final = 1_000  # in one transaction: about 10 ms
 SEALED: Final = (
-    Sealed(
+    SealedColumn(
         "otp_texts",
         sends.c.text,
         text_sealer,
@@ -49,7 +49,7 @@ class _OtpId(Row, frozen=True):
     id: Id
 
 
-_NEXT: Final = same(
+_NEXT: Final = portable(
     _OtpsBetween,
     _OtpId,
     "SELECT id FROM otps WHERE id >= :start AND id < :until ORDER BY id LIMIT :most",

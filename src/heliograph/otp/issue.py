@@ -54,10 +54,10 @@ class OtpRequest(SendRequest):
     @property
     def tallied_at(self) -> list[TallyKeyOf]:
         """Returns the tallies that it counts in while it is not verified."""
-        return places_of(self.account_id, self.partner_id, self.phone)
+        return tally_keys_of(self.account_id, self.partner_id, self.phone)
 
 
-def places_of(account_id: str, partner_id: str | None, phone: int) -> list[TallyKeyOf]:
+def tally_keys_of(account_id: str, partner_id: str | None, phone: int) -> list[TallyKeyOf]:
     """Returns the tallies that a code of this account to this phone belongs to: the account's,
     of the phone's country first and then of all countries, and likewise its partner's, if it is
     a customer. Ids are raw.

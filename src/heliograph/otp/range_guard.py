@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound, RateLimited
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.otp.limits import seconds_until
 from heliograph.otp.tables import otp_ranges
@@ -72,7 +72,7 @@ def read(text: str) -> list[int]:
     return [int(at_ms) for at_ms in text.split(",") if at_ms]
 
 
-class Blocked(NamedTuple):
+class BlockedRange(NamedTuple):
     """Describes a blocked range, as the operator sees it. `account_id` is raw."""
 
     account_id: str
@@ -85,9 +85,9 @@ class Blocked(NamedTuple):
         return self.blocked_at_ms + BLOCKED_MS
 
 
-def blocked(
+def find_blocked(
     tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None
-) -> list[Blocked]:
+) -> list[BlockedRange]:
     """Returns ranges that are blocked now, those blocked last first; without `account_id` (raw) it
     returns everybody's.
     """
@@ -99,7 +99,7 @@ def blocked(
     if account_id is not None:
         query = query.where(columns.account_id == account_id)
     return [
-        Blocked(row.account_id, row.digits, len(read(row.sent_at_ms)), row.blocked_at_ms)
+        BlockedRange(row.account_id, row.digits, len(read(row.sent_at_ms)), row.blocked_at_ms)
         for row in tx.execute(query.limit(limit))
     ]
 
@@ -112,14 +112,15 @@ def count_blocked(tx: Connection, now_ms: int) -> int:
     return count
 
 
-def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> Blocked:
+def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> BlockedRange:
     """Refuses one-time passwords of an account (raw id) to a range, as if the guard had found it.
     It waits for those that are just being counted. Raises InvalidRequest for digits that are no
     range, and when it is blocked already.
     """
     if not (digits.isascii() and digits.isdigit() and len(digits) == RANGE_DIGITS):
         raise refused(
-            "range", f"must be the first {RANGE_DIGITS} digits of numbers, not {shown(digits)}"
+            "range",
+            f"must be the first {RANGE_DIGITS} digits of numbers, not {quote_value(digits)}",
         )
     tx.execute(
         sa.select(wallets.c.account_id)
@@ -130,7 +131,7 @@ def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> Blocked:
     here = (columns.account_id == account_id) & (columns.digits == digits)
     there = tx.execute(sa.select(columns.sent_at_ms, columns.blocked_at_ms).where(here)).first()
     if there is not None and (there.blocked_at_ms or 0) > now_ms - BLOCKED_MS:
-        raise refused("range", f"{shown(digits)} is blocked for this account already")
+        raise refused("range", f"{quote_value(digits)} is blocked for this account already")
     if there is None:
         tx.execute(
             otp_ranges.insert().values(
@@ -146,7 +147,7 @@ def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> Blocked:
             otp_ranges.update().where(here).values(blocked_at_ms=now_ms, changed_at_ms=now_ms)
         )
     sent = [] if there is None else read(there.sent_at_ms)
-    return Blocked(account_id, digits, len(sent), now_ms)
+    return BlockedRange(account_id, digits, len(sent), now_ms)
 
 
 def unblock(tx: Connection, account_id: str, digits: str, now_ms: int) -> None:
@@ -162,4 +163,4 @@ def unblock(tx: Connection, account_id: str, digits: str, now_ms: int) -> None:
         )
     )
     if found.rowcount == 0:
-        raise NotFound(f"The range {shown(digits)} is not blocked for this account.")
+        raise NotFound(f"The range {quote_value(digits)} is not blocked for this account.")

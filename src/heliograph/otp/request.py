@@ -4,7 +4,7 @@ database.
 
 from typing import Any, Final, NamedTuple
 
-from heliograph.base.forms import Form, as_text, shown
+from heliograph.base.forms import Form, as_text, quote_value
 from heliograph.base.unknown_fields import CODE, COUNTRY, PAYER, SENDER, SENDING, TEXT
 from heliograph.keys import CUSTOMER_ID_MAX
 from heliograph.otp.code import DIGITS
@@ -144,7 +144,7 @@ def no_phone(given: Any) -> str:
     """Returns what is wrong with a phone that is none, as it goes on after the field's name."""
     return (
         "must be a phone number, in international digits such as 233201234567 or with countryCode,"
-        f" not {shown(given)}"
+        f" not {quote_value(given)}"
     )
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts.tables import accounts
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.database.hot import HotTx
 from heliograph.otp.issue_sql import STORE_TALLIES, TALLIES, CountedTally, StoredTally, TallyKey
 from heliograph.otp.tables import otp_tallies
@@ -65,7 +65,7 @@ async def store_tallies(tx: HotTx, tallies: Iterable[OtpTally], now_ms: int) -> 
     )
 
 
-def capped(
+def find_capped(
     tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None
 ) -> list[CappedTally]:
     """Returns tallies that refuse sends now, the latest first, out of at most `limit` that did
@@ -109,7 +109,7 @@ def forgive(tx: Connection, account_id: str, country_code: str, now_ms: int) -> 
     tally = _of_row(StoredTally(**row._asdict())) if row is not None else None
     if tally is None or tally.refusal(now_ms) is None:
         raise NotFound(
-            f"One-time passwords of this account to {shown(country_code)} are not held back."
+            f"One-time passwords of this account to {quote_value(country_code)} are not held back."
         )
     tally.forgive(now_ms)
     tx.execute(

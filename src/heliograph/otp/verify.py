@@ -17,7 +17,7 @@ from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.otp.code import ID_PREFIX, SANDBOX_CODE, Codes, equal
-from heliograph.otp.issue import places_of
+from heliograph.otp.issue import tally_keys_of
 from heliograph.otp.issue_sql import RangeKey
 from heliograph.otp.limits import TRIES_MAX, Incorrect, JudgedTry, Otp, judge_try
 from heliograph.otp.range_guard import digits_of
@@ -132,7 +132,7 @@ class Verifier:
             await _count(tx, batch)
             await store_counted_keys(tx, batch.key_counts())
             await INSERT_KEYS.rows(tx, batch.answered)
-        metrics.transaction("verify", len(tries), clock.monotonic_s() - started_s)
+        metrics.count_transaction("verify", len(tries), clock.monotonic_s() - started_s)
         return outcomes
 
 
@@ -141,7 +141,7 @@ async def _count(tx: HotTx, batch: "VerificationBatch") -> None:
     and of its partner.
     """
     tallied_at = [
-        (otp, places_of(otp.account_id, batch.partners[otp.account_id], otp.phone))
+        (otp, tally_keys_of(otp.account_id, batch.partners[otp.account_id], otp.phone))
         for otp in batch.verified
     ]
     tallies = await tallies_at(tx, [place for _, places in tallied_at for place in places])

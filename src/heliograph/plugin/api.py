@@ -75,8 +75,10 @@ class _PluginHandlers:
                     "id": accounts.text_id(account),
                     "name": account.name,
                     "status": SUSPENDED if who.suspended else ACTIVE,
-                    "sms_credits": wallet.shown.sms_credits,
-                    "wallet_balance": money.to_number(wallet.shown.balance_minor, wallet.currency),
+                    "sms_credits": wallet.visible_figures.sms_credits,
+                    "wallet_balance": money.to_number(
+                        wallet.visible_figures.balance_minor, wallet.currency
+                    ),
                     "wallet_currency": wallet.currency,
                     "api_key_prefix": who.key_prefix,
                     "low_balance": wallet.is_low,

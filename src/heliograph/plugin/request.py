@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from heliograph.base.errors import FieldError
-from heliograph.base.forms import BadParts, Form, as_text, keeping, shown
+from heliograph.base.forms import BadParts, Form, as_text, quote_value, text_reader
 from heliograph.base.json import encode
 from heliograph.base.short_texts import one_line
 from heliograph.base.unknown_fields import SITE
@@ -112,13 +112,13 @@ def _many(warnings: list[str], value: Any) -> list[ReportedEntry]:
     if not isinstance(value, list) or not 1 <= len(value) <= LOGS_MAX:
         raise ValueError(
             f"must be an array of 1 to {LOGS_MAX} log entries, not"
-            f" {shown(value) if not isinstance(value, list) else len(value)}"
+            f" {quote_value(value) if not isinstance(value, list) else len(value)}"
         )
     entries: list[ReportedEntry] = []
     bad: list[FieldError] = []
     for place, item in enumerate(value):
         if not isinstance(item, dict):
-            bad.append(FieldError(f"[{place}]", f"must be an object, not {shown(item)}"))
+            bad.append(FieldError(f"[{place}]", f"must be an object, not {quote_value(item)}"))
             continue
         form = Form(item)
         entries.append(_entry(form))
@@ -146,7 +146,7 @@ def _entry(form: Form) -> ReportedEntry:
 
 def _line(form: Form, name: str, most: int, *, required: bool = False) -> str | None:
     return form.value(
-        name, read=keeping(lambda text: one_line(name, text, most=most)), required=required
+        name, read=text_reader(lambda text: one_line(name, text, most=most)), required=required
     )
 
 
@@ -160,7 +160,7 @@ def _cost(value: Any) -> float:
         or not isinstance(value, int | float)
         or not (math.isfinite(value) and 0 <= value <= COST_MAX)
     ):
-        raise ValueError(f"must be a number from 0 to {COST_MAX:.0f}, not {shown(value)}")
+        raise ValueError(f"must be a number from 0 to {COST_MAX:.0f}, not {quote_value(value)}")
     return float(value)
 
 
@@ -169,7 +169,7 @@ def _object(value: Any) -> str:
     if value == []:
         return "{}"
     if not isinstance(value, dict):
-        raise ValueError(f"must be an object, not {shown(value)}")
+        raise ValueError(f"must be an object, not {quote_value(value)}")
     encoded = encode(value)
     if len(encoded) > PAYLOAD_MAX:
         raise ValueError(f"must have at most {PAYLOAD_MAX} octets as JSON, not {len(encoded)}")

@@ -9,7 +9,7 @@ from heliograph import accounts
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.database.reads import records_of
 from heliograph.plugin.tables import sites
@@ -110,7 +110,8 @@ def locked_sites(
     found = {site.site_url: site for site in (Site(**row._asdict()) for row in rows)}
     if missing := sorted(site_urls - found.keys()):
         raise SiteNotConnected(
-            f"The site {shown(missing[0])} is not linked to this account: POST /sitebuilder/connect"
+            f"The site {quote_value(missing[0])} is not linked to this account:"
+            " POST /sitebuilder/connect"
             " links it."
         )
     return found
@@ -148,7 +149,7 @@ def find(tx: Connection, site_text_id: str) -> Site:
     """
     raw = ids.raw_of_text(ID_PREFIX, site_text_id)
     if raw is None:
-        raise NotFound(f"There is no site with the id {shown(site_text_id)}.")
+        raise NotFound(f"There is no site with the id {quote_value(site_text_id)}.")
     return by_id(tx, raw)
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 
 URL_MAX: Final = 255
 WWW: Final = "www."  # people leave it out when they name a site
@@ -25,7 +25,7 @@ def site_url(given: str) -> str:
 
     Raises ValueError, which says what is wrong.
     """
-    bad = ValueError(_RULE + shown(given))
+    bad = ValueError(_RULE + quote_value(given))
     text = given.strip(" ")
     if len(text) > URL_MAX or not text.isprintable() or " " in text:
         raise bad

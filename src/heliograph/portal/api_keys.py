@@ -11,7 +11,7 @@ from starlette.responses import Response
 from heliograph import accounts, keys
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import FieldError, NotFound
-from heliograph.base.forms import Query, shown
+from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
 from heliograph.keys import ALL_PERMISSIONS, ApiKey
@@ -147,7 +147,7 @@ def _of_account(tx: Connection, request: PageRequest, visit: Visit) -> ApiKey:
     """Returns the key that the path names. Raises NotFound for one of another account, too."""
     key = keys.find(tx, request.path["key"])
     if key.account_id != visit.account.id:
-        raise NotFound(f"There is no key with the id {shown(request.path['key'])}.")
+        raise NotFound(f"There is no key with the id {quote_value(request.path['key'])}.")
     return key
 
 

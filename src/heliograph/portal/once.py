@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from heliograph.base.errors import Conflict, InvalidRequest
 from heliograph.base.json import decode_object, encode
-from heliograph.base.secrets import derived_key, known
+from heliograph.base.secrets import derived_key, keys_of
 from heliograph.messages.accept import SendRequest
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import ONCE_FIELD, PageRequest
@@ -154,7 +154,7 @@ def random_of_user(request: PageRequest, session: sign_ins.Session, purpose: str
 
 
 def _random_of(request: PageRequest, whose: str, purpose: str) -> bytes:
-    secret = derived_key(known(request.service.secret_keys)[0], purpose)
+    secret = derived_key(keys_of(request.service.secret_keys)[0], purpose)
     said = f"{whose} {once_value_of(request)}".encode()
     return hmac.new(secret, said, hashlib.sha256).digest()
 

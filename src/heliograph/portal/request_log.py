@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from heliograph import keys, requests
 from heliograph.base.errors import FieldError
-from heliograph.base.forms import Query, shown
+from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import read_page
 from heliograph.portal.list_page import ListPage, list_page, page_or_errors, with_one_more_row
 from heliograph.portal.page_request import PageRequest
@@ -52,7 +52,7 @@ def _select(tx: Connection, request: PageRequest, visit: Visit) -> ListPage[Logg
     wanted = read_page(query)
     request_id = _request_id(query)
     query.finish()
-    found = requests.logged(
+    found = requests.requests_page(
         tx,
         visit.account.id,
         RequestFilter(None if show is None else SHOW[show], request_id),
@@ -73,7 +73,7 @@ def _request_id(query: Query) -> str | None:
             FieldError(
                 "id",
                 "must be what an answer had in X-Request-Id, req_ and 32 hexadecimal digits, not"
-                f" {shown(text)}",
+                f" {quote_value(text)}",
             )
         )
     return raw

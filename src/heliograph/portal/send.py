@@ -129,7 +129,7 @@ def _request(request: PageRequest, visit: Visit) -> SendRequest:
         ids.new_number(request.now_ms),
         visit.account.id,
         sandbox=mode == "sandbox",
-        home=visit.account.country_code,
+        home_country=visit.account.country_code,
     )
 
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from heliograph import accounts
 from heliograph.base.clock import DAY_MS, HOUR_MS, MINUTE_MS, rfc3339
 from heliograph.base.errors import FieldError, NotFound
-from heliograph.base.forms import REQUIRED, Query, shown
+from heliograph.base.forms import REQUIRED, Query, quote_value
 from heliograph.base.paging import read_span
 from heliograph.base.short_texts import refused
 from heliograph.database.secret_key_canary import keys_in_use
@@ -192,7 +192,7 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         case "remove":
             endpoints.remove(tx, text_id, now_ms=now_ms)
         case unknown:
-            raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
+            raise refused("do", f"must be a button of this page, not {quote_value(unknown or '')}")
     if endpoint not in after:
         visit.audit(tx, request, f"webhook.{form['do']}", text_id)
     if form["do"] == "remove":
@@ -265,7 +265,7 @@ def _of_account(tx: Connection, request: PageRequest, visit: Visit) -> WebhookEn
     """Returns the endpoint that the path names. Raises NotFound for one of another account, too."""
     endpoint = endpoints.endpoint_of(tx, request.path["endpoint"])
     if endpoint.account_id != visit.account.id:
-        raise NotFound(f"There is no webhook endpoint {shown(request.path['endpoint'])}.")
+        raise NotFound(f"There is no webhook endpoint {quote_value(request.path['endpoint'])}.")
     return endpoint
 
 

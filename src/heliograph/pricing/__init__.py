@@ -10,8 +10,8 @@ from heliograph.pricing.costs import (
     set_cost,
 )
 from heliograph.pricing.difference import ChangeKind
-from heliograph.pricing.loss_of_change import changed_with_warning, changed_without_loss
-from heliograph.pricing.market import Weighed, load_market
+from heliograph.pricing.loss_of_change import change_with_warning, change_without_loss
+from heliograph.pricing.market import SegmentMargin, load_market
 from heliograph.pricing.rate_change import loss_words
 from heliograph.pricing.sheet_file import ROWS_MAX as SHEET_ROWS_MAX
 from heliograph.pricing.sheet_file import BadRow, read_credits, read_sheet, write_sheet
@@ -26,10 +26,10 @@ __all__ = [
     "CarrierCost",
     "ChangeKind",
     "Costs",
-    "Weighed",
+    "SegmentMargin",
     "change_rate",
-    "changed_with_warning",
-    "changed_without_loss",
+    "change_with_warning",
+    "change_without_loss",
     "load_costs",
     "load_market",
     "loss_words",

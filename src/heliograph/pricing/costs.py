@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.carriers import carrier_named, routing
 from heliograph.database import config
@@ -48,7 +48,7 @@ class Costs:
         self.prefixes = frozenset(prefix for _, prefix in self._by_place)
         self._lengths = sorted({len(prefix) for prefix in self.prefixes}, reverse=True)
 
-    def of(self, carrier_id: int, digits: str) -> CarrierCost | None:
+    def cost_of(self, carrier_id: int, digits: str) -> CarrierCost | None:
         """Returns what a segment to these digits costs with a carrier; None if it is not known."""
         for length in self._lengths:
             if (found := self._by_place.get((carrier_id, digits[:length]))) is not None:
@@ -86,7 +86,7 @@ def remove_cost(tx: Connection, carrier_name: str, prefix: str) -> CarrierCost:
     carrier = carrier_named(tx, carrier_name)
     found = [cost for cost in load_costs(tx, carrier.id) if cost.prefix == prefix]
     if not found:
-        raise NotFound(f"There is no cost of {carrier_name} for {shown(prefix)}.")
+        raise NotFound(f"There is no cost of {carrier_name} for {quote_value(prefix)}.")
     _delete(tx, carrier.id, prefix)
     return found[0]
 
@@ -117,13 +117,13 @@ def _micro(amount: Decimal | str) -> int:
     try:
         exact = Decimal(text)
     except InvalidOperation as error:
-        raise refused("amount", f"must be a number, not {shown(text)}") from error
+        raise refused("amount", f"must be a number, not {quote_value(text)}") from error
     # first: Decimal's own arithmetic with 1E+999999 costs much
     if not exact.is_finite() or exact.adjusted() > len(str(AMOUNT_MICRO_MAX)):
-        raise refused("amount", f"must be a number up to a million, not {shown(text)}")
+        raise refused("amount", f"must be a number up to a million, not {quote_value(text)}")
     micro = exact.scaleb(MICRO_PLACES)
     if micro != micro.to_integral_value():
-        raise refused("amount", f"has more than {MICRO_PLACES} decimals: {shown(text)}")
+        raise refused("amount", f"has more than {MICRO_PLACES} decimals: {quote_value(text)}")
     if not 0 <= micro <= AMOUNT_MICRO_MAX:
-        raise refused("amount", f"must be from 0 to a million, not {shown(text)}")
+        raise refused("amount", f"must be from 0 to a million, not {quote_value(text)}")
     return int(micro)

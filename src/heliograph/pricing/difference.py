@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from heliograph.carriers import current_rates
-from heliograph.pricing.market import Market, Weighed
+from heliograph.pricing.market import Market, SegmentMargin
 
 
 class ChangeKind(StrEnum):
@@ -76,15 +76,15 @@ def difference(
 
 
 def _decides(
-    rates: current_rates.Rates, account_id: str, weighed: Weighed
+    rates: current_rates.Rates, account_id: str, weighed: SegmentMargin
 ) -> current_rates.Rate | None:
     beginning = weighed.beginning
     return rates.rate_of(account_id, beginning.digits, beginning.country_code)
 
 
-def weighed_after(
+def margins_after(
     market: Market, today: Sequence[current_rates.Rate], planned: Difference
-) -> list[Weighed]:
+) -> list[SegmentMargin]:
     """Returns what segments would bring and cost wherever the sheet has a rate or takes one away.
     Where another rate decides, and did before, the sheet has nothing to do with it.
     """
@@ -102,6 +102,6 @@ def weighed_after(
     return [
         weighed
         for account_id, about in told.items()
-        for weighed in market.weighed(after, account_id, about)
+        for weighed in market.margins(after, account_id, about)
         if weighed.rate in of_sheet or weighed.rate != _decides(before, account_id, weighed)
     ]

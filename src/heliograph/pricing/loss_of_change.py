@@ -9,8 +9,8 @@ from heliograph.base.clock import rfc3339
 from heliograph.carriers import GENERAL, current_rates
 from heliograph.database import config
 from heliograph.pricing.costs import CarrierCost
-from heliograph.pricing.difference import difference, weighed_after
-from heliograph.pricing.market import DEFAULT, Market, Weighed, load_market
+from heliograph.pricing.difference import difference, margins_after
+from heliograph.pricing.market import DEFAULT, Market, SegmentMargin, load_market
 from heliograph.pricing.rate_change import losses_in_words, refuse_losses
 from heliograph.pricing.sheets import RateSheet, rates_of, sheets_that_may_not_lose
 
@@ -24,11 +24,11 @@ class _NumbersOfAccount(NamedTuple):
     digits: str
 
 
-class _Placed(NamedTuple):
+class _AccountMargin(NamedTuple):
     """Holds what segments to some numbers of an account bring and cost."""
 
     place: _NumbersOfAccount
-    weighed: Weighed
+    weighed: SegmentMargin
 
 
 class _Losses(NamedTuple):
@@ -36,8 +36,8 @@ class _Losses(NamedTuple):
     hold, and at those of each sheet that is planned.
     """
 
-    of_today: list[Weighed]
-    of_sheets: dict[RateSheet, list[Weighed]]
+    of_today: list[SegmentMargin]
+    of_sheets: dict[RateSheet, list[SegmentMargin]]
 
     def in_words(self, tx: Connection) -> str:
         """Returns a part of a sentence; empty: nothing sells below cost."""
@@ -49,7 +49,7 @@ class _Losses(NamedTuple):
         return "; ".join(said)
 
 
-def changed_without_loss(tx: Connection, change: Callable[[], T], *, allows_loss: bool) -> T:
+def change_without_loss(tx: Connection, change: Callable[[], T], *, allows_loss: bool) -> T:
     """Makes a change of a cost, a price or a route, and returns what `change` returns. Raises
     InvalidRequest if it makes somebody pay less for a segment than it costs, or still less, unless
     that is allowed: at once, or when a sheet is applied that is planned and may not lose. Two
@@ -58,25 +58,25 @@ def changed_without_loss(tx: Connection, change: Callable[[], T], *, allows_loss
     config.bump(tx)  # its row's lock
     if allows_loss:
         return change()
-    made, losses = _changed(tx, change)
+    made, losses = _change_and_losses(tx, change)
     refuse_losses(losses.in_words(tx))
     return made
 
 
-def changed_with_warning(
+def change_with_warning(
     tx: Connection, change: Callable[[], T], warn: Callable[[str], object]
 ) -> T:
     """Makes a change of one of them or of a rate, and returns what `change` returns. It tells
     `warn` what sells below cost then, at once or by a planned sheet, if that is more than before.
     """
     config.bump(tx)  # first, as above
-    made, losses = _changed(tx, change)
+    made, losses = _change_and_losses(tx, change)
     if words := losses.in_words(tx):
         warn(words)
     return made
 
 
-def _changed(tx: Connection, change: Callable[[], T]) -> tuple[T, _Losses]:
+def _change_and_losses(tx: Connection, change: Callable[[], T]) -> tuple[T, _Losses]:
     """Returns what `change` returns, and what sells below cost by it."""
     before, rates_before = load_market(tx), current_rates.load(tx)
     made = change()
@@ -84,34 +84,37 @@ def _changed(tx: Connection, change: Callable[[], T]) -> tuple[T, _Losses]:
     prefixes = before.prefixes | after.prefixes
     about = _destinations([*rates_before, *rates])
     of_today = _worse(
-        _placed(before, rates_before, about, prefixes), _placed(after, rates, about, prefixes)
+        _account_margins(before, rates_before, about, prefixes),
+        _account_margins(after, rates, about, prefixes),
     )
     of_sheets = {}
     for sheet in sheets_that_may_not_lose(tx):
         then = difference(rates, rates_of(tx, sheet), is_whole=sheet.is_whole)
         losses = _worse(
-            _by_place(weighed_after(before, rates, then)),
-            _by_place(weighed_after(after, rates, then)),
+            _by_place(margins_after(before, rates, then)),
+            _by_place(margins_after(after, rates, then)),
         )
         if losses:
             of_sheets[sheet] = losses
     return made, _Losses(of_today, of_sheets)
 
 
-def _worse(before: Iterable[_Placed], after: Iterable[_Placed]) -> list[Weighed]:
+def _worse(
+    before: Iterable[_AccountMargin], after: Iterable[_AccountMargin]
+) -> list[SegmentMargin]:
     """Returns what sells below cost now and did not, or did less, the worst first."""
     was = {of_one.place: of_one.weighed.cost_share for of_one in before}
     # one cost and one rate are told once, whatever numbers they are for
-    worse: dict[tuple[current_rates.Rate, CarrierCost], Weighed] = {}
+    worse: dict[tuple[current_rates.Rate, CarrierCost], SegmentMargin] = {}
     for place, each in after:
         if each.is_loss and each.cost_share > was.get(place, 0.0):
             worse.setdefault((each.rate, each.cost), each)
     return sorted(worse.values(), key=lambda each: -each.cost_share)
 
 
-def _by_place(weighed: Iterable[Weighed]) -> Iterator[_Placed]:
+def _by_place(weighed: Iterable[SegmentMargin]) -> Iterator[_AccountMargin]:
     for each in weighed:
-        yield _Placed(_NumbersOfAccount(each.rate.account_id, each.beginning.digits), each)
+        yield _AccountMargin(_NumbersOfAccount(each.rate.account_id, each.beginning.digits), each)
 
 
 def _destinations(rates: Sequence[current_rates.Rate]) -> dict[str, list[current_rates.Rate]]:
@@ -124,13 +127,13 @@ def _destinations(rates: Sequence[current_rates.Rate]) -> dict[str, list[current
     return of_accounts
 
 
-def _placed(
+def _account_margins(
     market: Market,
     rates: Sequence[current_rates.Rate],
     about: Mapping[str, Sequence[current_rates.Rate]],
     prefixes: frozenset[str],
-) -> Iterator[_Placed]:
+) -> Iterator[_AccountMargin]:
     every = current_rates.Rates(rates)
     for account_id, of_one in about.items():
-        for each in market.weighed(every, account_id, of_one, also=prefixes):
-            yield _Placed(_NumbersOfAccount(account_id, each.beginning.digits), each)
+        for each in market.margins(every, account_id, of_one, also=prefixes):
+            yield _AccountMargin(_NumbersOfAccount(account_id, each.beginning.digits), each)

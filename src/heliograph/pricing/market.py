@@ -40,7 +40,7 @@ class Beginning(NamedTuple):
         return self.digits or "all other numbers"
 
 
-class Weighed(NamedTuple):
+class SegmentMargin(NamedTuple):
     """Says what a segment to numbers with this beginning brings and costs. `rate` decides what it
     brings. `price` sells credits in the currency of the cost. If it is None, they are not sold in
     it, so nothing can be compared.
@@ -100,14 +100,14 @@ class Market:
     def has_costs(self) -> bool:
         return bool(self._costs.prefixes)
 
-    def weighed(
+    def margins(
         self,
         rates: current_rates.Rates,
         account_id: str,
         about: Iterable[current_rates.Rate],
         *,
         also: frozenset[str] = frozenset(),
-    ) -> Iterator[Weighed]:
+    ) -> Iterator[SegmentMargin]:
         """Yields what segments bring and cost for an account, or GENERAL, wherever `about`, which
         are rates of it that hold or have held, may decide. `also` are the prefixes of another
         market, which this one is compared with.
@@ -146,12 +146,12 @@ class Market:
 
     def _weigh(
         self, rates: current_rates.Rates, account_id: str, beginning: Beginning
-    ) -> Weighed | None:
+    ) -> SegmentMargin | None:
         route = self._routes.carriers_for(beginning.digits)
         costs = [
             cost
             for carrier_id in (route.leading if route is not None else ())
-            if (cost := self._costs.of(carrier_id, beginning.digits)) is not None
+            if (cost := self._costs.cost_of(carrier_id, beginning.digits)) is not None
         ]
         if not costs:  # as it is of most prefixes, so nothing more is asked about them
             return None
@@ -159,7 +159,7 @@ class Market:
         if rate is None or rate.credits is None:
             return None
         weighed = [
-            Weighed(beginning, rate, cost, self._prices.get(cost.currency)) for cost in costs
+            SegmentMargin(beginning, rate, cost, self._prices.get(cost.currency)) for cost in costs
         ]
         if len(weighed) < 2:
             return weighed[0]

@@ -9,8 +9,8 @@ from heliograph import carriers
 from heliograph.base.short_texts import refused
 from heliograph.carriers import current_rates
 from heliograph.pricing.costs import micro_text
-from heliograph.pricing.difference import Difference, weighed_after
-from heliograph.pricing.market import Weighed, load_market
+from heliograph.pricing.difference import Difference, margins_after
+from heliograph.pricing.market import SegmentMargin, load_market
 
 LOSSES_NAMED_MAX: Final = 3  # in a sentence; pages show them in a table
 
@@ -23,7 +23,7 @@ def require_no_loss(
     """
     if allows_loss:
         return
-    weighed = weighed_after(load_market(tx), today, planned)
+    weighed = margins_after(load_market(tx), today, planned)
     losses = [each for each in weighed if each.is_loss]
     refuse_losses(losses_in_words(tx, losses) if losses else "")
 
@@ -34,7 +34,7 @@ def refuse_losses(words: str) -> None:
         raise refused("allow_loss", f"is needed, because {words}")
 
 
-def losses_in_words(tx: Connection, losses: Sequence[Weighed]) -> str:
+def losses_in_words(tx: Connection, losses: Sequence[SegmentMargin]) -> str:
     """Returns what sells below cost, such as `this sells below cost: 233 brings …`."""
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     said = "; ".join(loss_words(each, names) for each in losses[:LOSSES_NAMED_MAX])
@@ -42,7 +42,7 @@ def losses_in_words(tx: Connection, losses: Sequence[Weighed]) -> str:
     return f"this sells below cost: {said}" + (f"; and {more} more" if more > 0 else "")
 
 
-def loss_words(weighed: Weighed, carrier_names: Mapping[int, str]) -> str:
+def loss_words(weighed: SegmentMargin, carrier_names: Mapping[int, str]) -> str:
     """Returns what a segment brings and costs, in words."""
     cost = weighed.cost
     sold = micro_text(int(weighed.sold_micro or 0))

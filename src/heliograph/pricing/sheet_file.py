@@ -13,11 +13,11 @@ from io import BytesIO
 from typing import IO, Any, Final, NamedTuple
 from xml.parsers import expat
 
-from heliograph.base.csv.cells import DELIMITER, line_of, neutral, text_of_cell
+from heliograph.base.csv.cells import DELIMITER, line_of, neutralize, text_of_cell
 from heliograph.base.csv.columns import Columns, columns_of
 from heliograph.base.csv.reader import CsvReader, text_of
 from heliograph.base.errors import InvalidRequest, NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.carriers import GENERAL, current_rates
 
@@ -89,7 +89,7 @@ def read_credits(text: str) -> int | None:
         raise refused(
             "credits",
             f"must be a whole number from 0 to {current_rates.CREDITS_PER_SEGMENT_MAX}, or none;"
-            f" not {shown(text)}",
+            f" not {quote_value(text)}",
         )
     return int(text)
 
@@ -100,7 +100,7 @@ def write_sheet(rates: Iterable[current_rates.Rate], account_text: Callable[[str
     for rate in rates:
         account = "" if rate.account_id == GENERAL else account_text(rate.account_id)
         credits = NONE if rate.credits is None else str(rate.credits)
-        lines.append(line_of(map(neutral, (rate.destination, credits, account)), DELIMITER))
+        lines.append(line_of(map(neutralize, (rate.destination, credits, account)), DELIMITER))
     return "".join(lines)
 
 
@@ -155,7 +155,7 @@ class _CellPlaces(NamedTuple):
                 "file",
                 "must name its columns in the first line: prefix or country, credits, and account"
                 " if it has rates of accounts; it names"
-                f" {shown(', '.join(columns.names))}",
+                f" {quote_value(', '.join(columns.names))}",
             )
         account = found[ACCOUNT_COLUMNS]
         return cls(
@@ -182,10 +182,10 @@ def _rate(
     destination = cell(places.destinations[column])
     for text in row.cells:
         if text.startswith("="):
-            raise _BadCell(f"has the formula {shown(text)}; save the file with values")
+            raise _BadCell(f"has the formula {quote_value(text)}; save the file with values")
     # as 1,000 without quotes has, which would be read as 1
     if beyond := next(filter(None, row.cells[places.named :]), ""):
-        raise _BadCell(f"has more cells than the first line: {shown(beyond)} is in no column")
+        raise _BadCell(f"has more cells than the first line: {quote_value(beyond)} is in no column")
     whose = cell(places.account) if places.account is not None else ""
     lower = destination.lower()
     try:
@@ -246,7 +246,7 @@ def _judge_archive(octets: bytes) -> None:
                 raise refused("file", f"holds more than {MEMBERS_MAX} files")
             for member in members:
                 with archive.open(member) as file:
-                    unpacked += _counted(file, UNPACKED_OCTETS_MAX - unpacked)
+                    unpacked += _unpacked_octets(file, UNPACKED_OCTETS_MAX - unpacked)
     except (
         zipfile.BadZipFile,
         NotImplementedError,
@@ -258,7 +258,7 @@ def _judge_archive(octets: bytes) -> None:
         raise refused("file", "is no XLSX file that can be read; save it as CSV") from error
 
 
-def _counted(file: IO[bytes], most: int) -> int:
+def _unpacked_octets(file: IO[bytes], most: int) -> int:
     """Returns how many octets a file of the archive unpacks to. Raises InvalidRequest."""
     octets, prolog = 0, _Prolog()
     while piece := file.read(_PIECE_OCTETS):

@@ -16,12 +16,12 @@ from heliograph.base import ids
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.paging import first_id_of
-from heliograph.base.short_texts import REASON_MAX, cut, one_line, printable, refused
+from heliograph.base.short_texts import REASON_MAX, one_line, printable, refused, shorten
 from heliograph.carriers import GENERAL, current_rates
 from heliograph.database import config
 from heliograph.database.reads import records_of
-from heliograph.pricing.difference import Difference, difference, weighed_after
-from heliograph.pricing.market import Weighed, load_market
+from heliograph.pricing.difference import Difference, difference, margins_after
+from heliograph.pricing.market import SegmentMargin, load_market
 from heliograph.pricing.rate_change import require_no_loss, store_changes
 from heliograph.pricing.states import APPLIED, PLANNED, SHEET, UPLOADED, WITHDRAWN
 from heliograph.pricing.tables import SHEET_NAME_MAX, rate_sheets
@@ -64,10 +64,10 @@ class SheetOutlook(NamedTuple):
     """Says what a sheet changes if it is applied now, and what segments bring and cost then."""
 
     difference: Difference
-    weighed: list[Weighed]
+    weighed: list[SegmentMargin]
 
     @property
-    def losses(self) -> list[Weighed]:
+    def losses(self) -> list[SegmentMargin]:
         return [each for each in self.weighed if each.is_loss]
 
 
@@ -88,14 +88,14 @@ def upload(
     """
     columns = rate_sheets.c
     old = columns.id < first_id_of(now_ms - DRAFT_MS)
-    tx.execute(_moved(WITHDRAWN, now_ms).where(columns.status == UPLOADED, old))
+    tx.execute(_move(WITHDRAWN, now_ms).where(columns.status == UPLOADED, old))
     is_open = columns.status.in_((UPLOADED, PLANNED))
     if tx.execute(sa.select(sa.func.count()).where(is_open)).scalar_one() >= OPEN_MAX:
         raise refused("file", f"is one sheet too many: {OPEN_MAX} are open. Withdraw some of them")
     sheet = RateSheet(
         id=ids.raw_of_number(ids.new_number(now_ms)),
         status=SHEET.begun_as(UPLOADED),
-        name=cut(printable(name.strip()), SHEET_NAME_MAX - 1) or NAME_AT_FIRST,
+        name=shorten(printable(name.strip()), SHEET_NAME_MAX - 1) or NAME_AT_FIRST,
         is_whole=is_whole,
         user_id=by and by.id,
         email=by and by.email,
@@ -236,12 +236,12 @@ def outlook_of(
     # a sheet changes nothing of the accounts that it does not name
     today = current_rates.load_of(tx, {GENERAL, *(rate.account_id for rate in rates)})
     changes = difference(today, rates, is_whole=is_whole)
-    return SheetOutlook(changes, weighed_after(load_market(tx), today, changes))
+    return SheetOutlook(changes, margins_after(load_market(tx), today, changes))
 
 
 def _store(tx: Connection, sheet: RateSheet) -> bool:
     """Stores a sheet with the state that it has now, and returns whether it may come to it."""
-    moved = _moved(sheet.status, sheet.ended_at_ms).where(rate_sheets.c.id == sheet.id)
+    moved = _move(sheet.status, sheet.ended_at_ms).where(rate_sheets.c.id == sheet.id)
     return tx.execute(moved.values(sheet._asdict())).rowcount > 0
 
 
@@ -250,7 +250,7 @@ def _require(is_stored: bool) -> None:
         raise InvalidRequest("This rate sheet has been applied or withdrawn meanwhile.")
 
 
-def _moved(to: str, ended_at_ms: int | None) -> sa.Update:
+def _move(to: str, ended_at_ms: int | None) -> sa.Update:
     return (
         sa.update(rate_sheets)
         .where(rate_sheets.c.status.in_(SHEET.sources(to)))

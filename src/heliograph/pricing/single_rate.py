@@ -3,7 +3,7 @@
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.carriers import current_rates
 from heliograph.pricing.difference import Difference, RateChange
 from heliograph.pricing.rate_change import require_no_loss, store_changes
@@ -22,7 +22,7 @@ def change_rate(
     place = (checked.account_id, checked.destination)
     before = next((each for each in today if (each.account_id, each.destination) == place), None)
     if is_removed and before is None:
-        raise NotFound(f"There is no such rate for {shown(rate.destination)}.")
+        raise NotFound(f"There is no such rate for {quote_value(rate.destination)}.")
     change = RateChange(before, None if is_removed else checked)
     require_no_loss(tx, today, Difference([change]), allows_loss=allows_loss)
     store_changes(tx, Difference([change]))

@@ -34,7 +34,7 @@ from heliograph.processes import logs
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.checks.surroundings import Surroundings
 from heliograph.processes.exclusive import require_home, require_schema, tune_collector
-from heliograph.processes.metrics_server import showing_metrics_at
+from heliograph.processes.metrics_server import serve_metrics_at
 from heliograph.processes.prefork import HOPELESS, Siblings
 from heliograph.processes.shared_limits import CountingLock, needs_redis, share_limits
 from heliograph.processes.wake import WakeSender
@@ -65,7 +65,7 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
         # where all of them count: /metrics of each adds it up
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics_dir
         address = address_of(host, listener.getsockname()[1])
-        with showing_metrics_at(settings.metrics_address, settings.metrics_token):
+        with serve_metrics_at(settings.metrics_address, settings.metrics_token):
             return Siblings(
                 workers,
                 _process,
@@ -105,7 +105,7 @@ def _process(settings: Settings, listener: socket.socket, signals: Connection) -
 
 
 async def _answer(settings: Settings, listener: socket.socket, signals: Connection) -> None:
-    asyncio.get_running_loop().set_exception_handler(logs.unexpected)
+    asyncio.get_running_loop().set_exception_handler(logs.log_unexpected)
     db = Database(settings.database_url, settings.synchronous_commit)
     counting, lease = (
         CountingLock(db, settings),
@@ -131,7 +131,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         app = App(
             settings,
             db,
-            _found_by_looking if wake_sender is None else wake_sender.wake_others,
+            _wake_nobody if wake_sender is None else wake_sender.wake_others,
             partial(portal_and_console, settings, db, Proxies(settings.trusted_proxies).client_of),
         )
         await app.start()
@@ -166,7 +166,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         db.close()
 
 
-def _found_by_looking(carrier_ids: set[int]) -> None:
+def _wake_nobody(carrier_ids: set[int]) -> None:
     """Does nothing: without Redis nobody is told, and carriers look every 250 ms."""
 
 
@@ -194,16 +194,16 @@ def _follow_signals(server: Server, signals: Connection) -> None:
     loop.add_signal_handler(signal.SIGTERM, server.leave_shared_socket)
 
 
-async def _shown(lease: Lease) -> None:
+async def _show_life(lease: Lease) -> None:
     """Shows that this process is alive. A retired process holds no work here: it only begins
     anew.
     """
     try:
-        await lease.looked()
+        await lease.refresh_in_thread()
     except Retired:
         await asyncio.to_thread(lease.begin)
 
 
 async def keep(lease: Lease) -> None:
     """Shows that this process lives."""
-    await repeat(lambda: _shown(lease), wait=LOOK_S, fault="lease_not_kept", level="warning")
+    await repeat(lambda: _show_life(lease), wait=LOOK_S, fault="lease_not_kept", level="warning")

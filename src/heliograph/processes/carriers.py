@@ -38,7 +38,7 @@ from heliograph.messages.carrier import facts_of
 from heliograph.messages.carrier.turn import Turn
 from heliograph.messages.queue import FairQueue
 from heliograph.messages.sealed_text import text_sealer
-from heliograph.messages.sweeps import take_over, unreceipted
+from heliograph.messages.sweeps import find_unreceipted, take_over
 from heliograph.monitoring import MeasuredQueue
 from heliograph.processes.carrier import GRACE_S, Running
 from heliograph.processes.rate_share import Share
@@ -113,11 +113,11 @@ class Dispatch:
             if carrier_id in self._running:
                 self._running[carrier_id].turn.wake()
 
-    def moved(self) -> int:
+    def count_traffic(self) -> int:
         """Counts submissions, answers and receipts of the carriers that are at work."""
         return sum(running.turn.moved for running in self._running.values())
 
-    def measured(self) -> Mapping[int, MeasuredQueue]:
+    def measured_queues(self) -> Mapping[int, MeasuredQueue]:
         """Returns what was measured last of each carrier, by the process that does it for all."""
         return self._sweeps.measured
 
@@ -157,10 +157,10 @@ class Dispatch:
         self._share_rates()
         for running in self._running.values():
             metrics.BOUND.labels(running.carrier.name).set(running.link.state is LinkState.BOUND)
-        if self._cache.epoch != self._epoch or self._others() != self._left_to_others:
+        if self._cache.epoch != self._epoch or self._carriers_of_others() != self._left_to_others:
             await self._reconcile()
 
-    def _others(self) -> frozenset[int]:
+    def _carriers_of_others(self) -> frozenset[int]:
         """Returns the carriers that other processes are for."""
         return frozenset() if self._lease.kind == CARRIER else dedicated_carriers(self._lease)
 
@@ -171,14 +171,14 @@ class Dispatch:
         now_s = clock.monotonic_s()
         waived: set[int] = set()
         # a SQLite file has one process only
-        looked_s = self._lease.looked_s if self._db.postgresql else now_s
+        looked_s = self._lease.refreshed_s if self._db.postgresql else now_s
         for carrier_id, running in self._running.items():
             if running.link.state is LinkState.BOUND:
                 running.bound_s = now_s
             if running.share is not None and isinstance(running.link, SmppLink):
                 others = others_may_send(self._lease, carrier_id)
                 running.link.agree_tps(
-                    running.share.now(
+                    running.share.current_rate(
                         senders(self._lease.peers, carrier_id),
                         self._lease.number,
                         others=others,
@@ -194,7 +194,7 @@ class Dispatch:
         """Begins what has to change, each carrier for itself: one that drains does not hold up the
         others.
         """
-        epoch, self._left_to_others = self._cache.epoch, self._others()
+        epoch, self._left_to_others = self._cache.epoch, self._carriers_of_others()
         wanted = {as_set.carrier.id: as_set for as_set in await asyncio.to_thread(self._load)}
         for carrier_id in self._running.keys() | wanted.keys():
             running, as_set = self._running.get(carrier_id), wanted.get(carrier_id)
@@ -311,7 +311,7 @@ class Dispatch:
         link.resume(
             [
                 OwedReceipt(segment.ref, segment.sender, str(segment.recipient))
-                for segment in await unreceipted(self._db, carrier.id, RECEIPTS_OWED_MAX)
+                for segment in await find_unreceipted(self._db, carrier.id, RECEIPTS_OWED_MAX)
             ]
         )
         return link

@@ -27,7 +27,7 @@ from heliograph.database.leases import CONSOLE, Lease
 from heliograph.monitoring import written_figures
 from heliograph.processes import api_processes, logs
 from heliograph.processes.checks.secret_key import require_secret_key
-from heliograph.processes.exclusive import AlreadyServed, only_server_in, tune_collector
+from heliograph.processes.exclusive import AlreadyServed, lock_data_dir, tune_collector
 from heliograph.processes.watchdog import exit_in_time
 
 __all__ = ["AlreadyServed", "run"]
@@ -47,7 +47,7 @@ def run(settings: Settings, host: str, port: int) -> None:
     with ExitStack() as held:
         if not settings.database_url.startswith("postgresql"):
             try:
-                held.enter_context(only_server_in(settings.data_dir))
+                held.enter_context(lock_data_dir(settings.data_dir))
             except AlreadyServed as error:
                 raise AlreadyServed(f"{error} {SQLITE_ADVICE}") from error
         api_processes.require_database(settings)
@@ -63,7 +63,7 @@ def run(settings: Settings, host: str, port: int) -> None:
 
 
 async def _serve(settings: Settings, listener: socket.socket) -> None:
-    asyncio.get_running_loop().set_exception_handler(logs.unexpected)
+    asyncio.get_running_loop().set_exception_handler(logs.log_unexpected)
     db = Database(settings.database_url, settings.synchronous_commit)
     lease = Lease(db, CONSOLE, secret_keys=key_ids(settings.secret_keys))
     lease.figures = lambda: written_figures(

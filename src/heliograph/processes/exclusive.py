@@ -42,7 +42,7 @@ class AlreadyServed(Exception):
 
 
 @contextmanager
-def only_server_in(data_dir: Path) -> Iterator[None]:
+def lock_data_dir(data_dir: Path) -> Iterator[None]:
     """Holds the data directory. Raises AlreadyServed."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open(data_dir / LOCK_FILE, "a+", opener=private_files.opener) as file:

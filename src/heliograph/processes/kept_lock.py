@@ -53,7 +53,7 @@ class KeptLock:
             await until(partial(_unless_away, is_taken_again), look_s=RETRY_S)
             tell(True)
 
-        await repeat(regain, wait=self._lock.lost, fault=None)
+        await repeat(regain, wait=self._lock.wait_until_lost, fault=None)
 
 
 async def _unless_away(is_taken: Callable[[], Awaitable[bool]]) -> bool:

@@ -124,7 +124,7 @@ async def _keep_lease(db: Database, lease: Lease, endpoint_id: str) -> None:
     async def once() -> None:
         nonlocal extended_s
         try:
-            await lease.looked()
+            await lease.refresh_in_thread()
         except Retired:  # it was stopped for so long that others took it for dead
             await asyncio.to_thread(lease.begin)
         if clock.monotonic_s() - extended_s >= EXTEND_S:

@@ -62,7 +62,7 @@ def set_up(settings: Settings) -> None:
         logging.getLogger(noisy).setLevel(max(level, logging.WARNING))
 
 
-def unexpected(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def log_unexpected(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Handles exceptions of an event loop. The loop's own handler would print the texts of
     errors, with their statements.
     """

@@ -42,18 +42,18 @@ Application: TypeAlias = Callable[[dict[str, Any], Callable[..., Any]], Iterable
 log = Log(__name__)
 
 
-def showing_metrics_at(
+def serve_metrics_at(
     address: ListenAddress | None, token: str | None
 ) -> AbstractContextManager[None]:
     """Shows the metrics at HELIOGRAPH_METRICS_ADDRESS, if it is set."""
     host, port = address or ("", None)
-    return showing_metrics(
+    return serve_metrics(
         host, port, token, "HELIOGRAPH_METRICS_ADDRESS", "HELIOGRAPH_METRICS_ADDRESS"
     )
 
 
 @contextmanager
-def showing_metrics(
+def serve_metrics(
     host: str,
     port: int | None,
     token: str | None,
@@ -81,7 +81,7 @@ def showing_metrics(
         raise SettingError(
             port_named, f"{port} on {host} ({why})", "a free port of an address of this machine"
         ) from error
-    readers = _Readers(_guarded(token))
+    readers = _Readers(_require_token(token))
     thread = threading.Thread(
         target=asyncio.run, args=(readers.serve(listener),), name="metrics", daemon=True
     )
@@ -109,7 +109,7 @@ class _Readers:
 
     async def serve(self, listener: socket.socket) -> None:
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._met, sock=listener, limit=HEAD_OCTETS_MAX)
+        server = await asyncio.start_server(self._handle, sock=listener, limit=HEAD_OCTETS_MAX)
         self._started.set()
         await self._ended.wait()
         server.close()
@@ -121,7 +121,7 @@ class _Readers:
         self._started.wait()
         self._loop.call_soon_threadsafe(self._ended.set)
 
-    async def _met(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._there) >= self._most:
             self._end_oldest()
         self._there[writer] = asyncio.current_task()
@@ -151,7 +151,7 @@ class _Readers:
         if writer not in self._there:  # ended meanwhile
             return
         self._asked[writer] = None
-        writer.write(_answered(self._application, head.decode("latin-1")))
+        writer.write(_answer_octets(self._application, head.decode("latin-1")))
         async with asyncio.timeout(ANSWER_S):
             await writer.drain()
             writer.close()
@@ -159,7 +159,7 @@ class _Readers:
                 await writer.wait_closed()
 
 
-def _answered(application: Application, head: str) -> bytes:
+def _answer_octets(application: Application, head: str) -> bytes:
     """Returns the whole answer to a request with this head, after which the connection is
     closed.
     """
@@ -202,7 +202,7 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _guarded(token: str | None) -> Application:
+def _require_token(token: str | None) -> Application:
     shown = make_wsgi_app(metrics.registry())
 
     def answer(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:

@@ -45,7 +45,7 @@ class Share:
         # as they followed one another
         self._dues = deque([DuePart(float("-inf"), tps if alone else 0.0)])
 
-    def now(
+    def current_rate(
         self, senders: Sequence[int], me: int, *, others: bool, looked_s: float, now_s: float
     ) -> float:
         """Returns how many submit_sm a second this process may send now. `senders` share the

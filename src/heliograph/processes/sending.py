@@ -42,7 +42,7 @@ from heliograph.jobs.roll_up import keep_rolling_up
 from heliograph.jobs.samples import keep_sampling
 from heliograph.messages.accept import Chunker
 from heliograph.messages.queue import FairQueue
-from heliograph.messages.retention import kept_for
+from heliograph.messages.retention import read_retention
 from heliograph.monitoring import MeasuredQueue, written_figures
 from heliograph.processes.carrier import GRACE_S
 from heliograph.processes.carriers import Dispatch
@@ -114,7 +114,7 @@ class Sending:
         except BaseException:
             await self._end(grace_s=0)
             raise
-        kept = kept_for(self._settings.erase_after_days, self._settings.delete_after_days)
+        kept = read_retention(self._settings.erase_after_days, self._settings.delete_after_days)
         self.keeping = asyncio.create_task(self._keep())
         self._beside = [
             asyncio.create_task(self._database_lock.keep(self._may_claim)),
@@ -157,7 +157,7 @@ class Sending:
         )
 
     def _measured(self) -> Mapping[int, MeasuredQueue]:
-        return self._dispatch.measured() if self._dispatch is not None else {}
+        return self._dispatch.measured_queues() if self._dispatch is not None else {}
 
     async def _watch_redis(self, redis_url: str) -> None:
         async def once() -> None:
@@ -242,7 +242,7 @@ class Sending:
                 self._lease,
                 self._settings.secret_keys,
                 allowed_networks(self._settings),
-                moved=self._dispatch.moved,
+                moved=self._dispatch.count_traffic,
             )
             await deliveries.start()
             self._deliveries = deliveries  # not before: what has not begun cannot be stopped
@@ -296,7 +296,7 @@ class Sending:
         Unavailable.
         """
         try:
-            await self._lease.looked()
+            await self._lease.refresh_in_thread()
         except Retired:
             return True
         return False

@@ -26,9 +26,9 @@ from heliograph.console import portal_and_console
 from heliograph.database import migrate, processes
 from heliograph.database.database import Database
 from heliograph.database.leases import SERVE
-from heliograph.processes.exclusive import AlreadyServed, only_server_in, tune_collector
-from heliograph.processes.logs import unexpected
-from heliograph.processes.metrics_server import showing_metrics_at
+from heliograph.processes.exclusive import AlreadyServed, lock_data_dir, tune_collector
+from heliograph.processes.logs import log_unexpected
+from heliograph.processes.metrics_server import serve_metrics_at
 from heliograph.processes.sending import Sending
 from heliograph.processes.shared_limits import CountingLock, share_limits
 from heliograph.processes.watchdog import exit_in_time
@@ -47,9 +47,9 @@ def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None =
     open_files.raise_limit()
     processes.set_process_kind(SERVE)
     with (
-        only_server_in(settings.data_dir),
+        lock_data_dir(settings.data_dir),
         listen(host, port) as listener,
-        showing_metrics_at(settings.metrics_address, settings.metrics_token),
+        serve_metrics_at(settings.metrics_address, settings.metrics_token),
     ):
         if settings.database_url.startswith("sqlite"):
             migrate.upgrade(settings.database_url)
@@ -69,7 +69,7 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
         partial(portal_and_console, settings, db, Proxies(settings.trusted_proxies).client_of),
     )
     sending = Sending(db, app.cache, settings, app.queue, SERVE)
-    asyncio.get_running_loop().set_exception_handler(unexpected)
+    asyncio.get_running_loop().set_exception_handler(log_unexpected)
     counting = CountingLock(db, settings)
     # 0: there is one a database, so nobody else would answer
     server = Server(app, settings.drain_s or 0.0)

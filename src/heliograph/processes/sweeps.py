@@ -90,12 +90,12 @@ class Sweeps:
         for running in list(self._running.values()):
             await _guarded_check(running.carrier.name, self._follow_format(running))
         if is_active_scheduler(self._lease):
-            await self._for_all()
+            await self._sweep_common()
         elif self._sweeps:  # another one does it now
             self._sweeps, self._down = 0, None
             self._show_only(frozenset())
 
-    async def _for_all(self) -> None:
+    async def _sweep_common(self) -> None:
         if self._sweeps == 0:
             log.info("scheduling", worker=self._lease.number)
         carriers = await asyncio.to_thread(self._carriers)
@@ -155,7 +155,7 @@ class Sweeps:
         measured = {}
         for carrier in carriers:
             queued, doubts = waiting.get(carrier.id, WaitingMessages()), in_doubt.get(carrier.id, 0)
-            metrics.measured(carrier.name, queued.messages, queued.oldest_s, doubts)
+            metrics.set_queue_length(carrier.name, queued.messages, queued.oldest_s, doubts)
             measured[carrier.id] = MeasuredQueue(
                 waiting_ahead=queued.ahead.messages,
                 oldest_ahead_s=queued.ahead.oldest_s,
@@ -172,7 +172,7 @@ class Sweeps:
         that another process measures now, would be an alarm without end.
         """
         for name in self._measured - names:
-            metrics.forget_measured(name)
+            metrics.forget_queue_length(name)
         self._measured = names
 
     def _repair_states(self) -> None:
@@ -222,13 +222,13 @@ class Sweeps:
         if running.turn.carrier.id_format != running.read_as:
             await self._read_anew(running, now_ms)
         if running.turn.carrier.id_format == AUTO:
-            await self._learn(running, now_ms)
+            await self._learn_id_format(running, now_ms)
         # a carrier may have changed it, or it was set wrongly
         elif self._looks % KNOWN_EVERY_LOOKS == 0:
-            await self._learn(running, now_ms)
+            await self._learn_id_format(running, now_ms)
             running.turn.matched = 0  # what came long ago proves nothing of today
 
-    async def _learn(self, running: Running, now_ms: int) -> None:
+    async def _learn_id_format(self, running: Running, now_ms: int) -> None:
         """Remembers how a carrier's receipts print its ids, once that has shown. The next look
         reads the unmatched ones anew: by then no turn is under way that reads as before.
         """

@@ -18,8 +18,8 @@ from heliograph.database.database import Database
 from heliograph.messages.queue import FairQueue, account_ends
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.exclusive import AlreadyServed, require_schema
-from heliograph.processes.logs import unexpected
-from heliograph.processes.metrics_server import showing_metrics
+from heliograph.processes.logs import log_unexpected
+from heliograph.processes.metrics_server import serve_metrics
 from heliograph.processes.sending import Sending
 from heliograph.processes.watchdog import exit_in_time
 
@@ -44,7 +44,7 @@ def run(
         )
     open_files.raise_limit()
     processes.set_process_kind(kind)
-    with showing_metrics(metrics_host, metrics_port, settings.metrics_token):
+    with serve_metrics(metrics_host, metrics_port, settings.metrics_token):
         uvloop.run(_work(settings, kind, carrier))
 
 
@@ -70,7 +70,7 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
         await asyncio.to_thread(_id_of, db, carrier, settings) if carrier is not None else None
     )
     sending = Sending(db, cache, settings, queue, kind, carrier_id)
-    asyncio.get_running_loop().set_exception_handler(unexpected)
+    asyncio.get_running_loop().set_exception_handler(log_unexpected)
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)

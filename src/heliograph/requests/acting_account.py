@@ -28,7 +28,7 @@ async def read_at_home(
     if body is None:
         return done  # type: ignore[return-value]  # T itself may be None
     home = await country_of_cached(cache, call.principal, body["customer_id"])
-    return await call.look(lambda: reader(body, home))
+    return await call.work_on_body(lambda: reader(body, home))
 
 
 def _read_or_postpone(

@@ -43,9 +43,9 @@ class Call:
         place of `json`: a large body is read in a thread, so that meanwhile others are answered.
         Raises InvalidRequest (`invalid_json`), what `reader` raises, Unavailable.
         """
-        return await self.look(lambda: reader(self.json()))
+        return await self.work_on_body(lambda: reader(self.json()))
 
-    async def look(self, work: Callable[[], T]) -> T:
+    async def work_on_body(self, work: Callable[[], T]) -> T:
         """Returns what `work` makes of a body: here if it is small, else in a thread. Raises what
         `work` raises, Unavailable.
         """

@@ -16,7 +16,7 @@ from heliograph.base import ids
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import RateLimited, ServiceError
 from heliograph.base.paging import PageWanted
-from heliograph.base.short_texts import cut
+from heliograph.base.short_texts import shorten
 from heliograph.database.pruning import PruningRule
 from heliograph.database.reads import records_of
 from heliograph.keys import Principal
@@ -66,8 +66,8 @@ class LoggedRequest(NamedTuple):
 
 
 class RequestLog:
-    """Holds requests that are not stored yet. It is used in the event loop. `taken` hands them over
-    to whoever stores them.
+    """Holds requests that are not stored yet. It is used in the event loop. `take_all` hands them
+    over to whoever stores them.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class RequestLog:
                 who.account_id,
                 key_id=who.key_id,
                 sandbox=who.sandbox,
-                method=cut(method, METHOD_MAX - 1),
+                method=shorten(method, METHOD_MAX - 1),
                 endpoint=endpoint,
                 http_status=ended.status,
                 code=ended.code,
@@ -114,7 +114,7 @@ class RequestLog:
             )
         )
 
-    def taken(self) -> list[LoggedRequest]:
+    def take_all(self) -> list[LoggedRequest]:
         taken, self._requests = self._requests, []
         self._noted.clear()
         self._sampled = 0
@@ -140,7 +140,7 @@ class RequestFilter(NamedTuple):
     request_id: str | None = None
 
 
-def logged(
+def requests_page(
     tx: Connection,
     account_id: str,
     wanted: RequestFilter,

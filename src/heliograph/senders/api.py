@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts
 from heliograph.accounts import audit_log
 from heliograph.base import clock
-from heliograph.base.forms import Form, keeping
+from heliograph.base.forms import Form, text_reader
 from heliograph.base.paging import page_body, read_page
 from heliograph.base.short_texts import one_line
 from heliograph.base.unknown_fields import COUNTRY, PAYER
@@ -118,10 +118,10 @@ class _SenderHandlers:
 def read_sender_request(body: dict[str, Any]) -> SenderRequest:
     """Raises InvalidRequest for all bad fields together."""
     form = Form(body, costly=(COUNTRY, PAYER))
-    sender = form.value("sender", "value", read=keeping(check), required=True)
+    sender = form.value("sender", "value", read=text_reader(check), required=True)
     country_code = form.value("country_code", "countryCode", read=read_country)
     purpose = form.value(
-        "purpose", read=keeping(lambda text: one_line("purpose", text, most=PURPOSE_MAX))
+        "purpose", read=text_reader(lambda text: one_line("purpose", text, most=PURPOSE_MAX))
     )
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
     set_default = form.boolean("set_default")

@@ -15,7 +15,7 @@ from heliograph import accounts
 from heliograph.base import ids
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound
-from heliograph.base.short_texts import cut, printable, refused
+from heliograph.base.short_texts import printable, refused, shorten
 from heliograph.database.pruning import PruningRule
 from heliograph.database.reads import records_of
 from heliograph.senders.history import last_decision_ms
@@ -203,4 +203,4 @@ def _name(given: str, kind: DocumentKind) -> str:
     """Returns the name of a file for people, without folders, with the ending of what it is."""
     last = printable(given.replace("\\", "/").rpartition("/")[2]).strip() or "document"
     stem = last.rpartition(".")[0] or last
-    return f"{cut(stem, DOCUMENT_NAME_MAX - 10)}.{kind.ending}"
+    return f"{shorten(stem, DOCUMENT_NAME_MAX - 10)}.{kind.ending}"

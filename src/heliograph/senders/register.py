@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts
 from heliograph.base import ids
 from heliograph.base.errors import InvalidRequest
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.settings import Settings
 from heliograph.base.short_texts import BY_MAX, REASON_MAX, one_line, refused
 from heliograph.database import config
@@ -95,7 +95,7 @@ def _known_country(country_code: str | None) -> str | None:
     if found is None:
         raise refused(
             "country_code",
-            f"must be a country of ISO 3166-1 in two letters, not {shown(country_code)}",
+            f"must be a country of ISO 3166-1 in two letters, not {quote_value(country_code)}",
         )
     return found
 

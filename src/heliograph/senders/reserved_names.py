@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import REASON_MAX, one_line, refused
 from heliograph.database.reads import records_of
 from heliograph.senders.look_alikes import as_letters, skeleton
@@ -38,10 +38,10 @@ def refuse_reserved(tx: Connection, sender: str, service_sender: str) -> None:
     always = _always(sender, service_sender)
     if always is not None:
         raise refused(
-            "sender", f"must be another one: {shown(sender)} is reserved, because {always}"
+            "sender", f"must be another one: {quote_value(sender)} is reserved, because {always}"
         )
     if _of_operator(tx, sender) is not None:
-        raise refused("sender", f"must be another one: {shown(sender)} is reserved")
+        raise refused("sender", f"must be another one: {quote_value(sender)} is reserved")
 
 
 def reason_for(tx: Connection, sender: str, service_sender: str) -> str | None:
@@ -110,7 +110,7 @@ def release(tx: Connection, sender: str) -> Reserved:
         .returning(*_COLUMNS)
     ).one_or_none()
     if row is None:
-        raise NotFound(f"The name {shown(sender)} is not reserved.")
+        raise NotFound(f"The name {quote_value(sender)} is not reserved.")
     return Reserved(**row._asdict())
 
 

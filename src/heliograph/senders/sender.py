@@ -10,7 +10,7 @@ from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.database.reads import records_of
 from heliograph.senders.rules import fold
 from heliograph.senders.states import APPROVED, SUBMITTED
@@ -59,7 +59,7 @@ def find(tx: Connection, sender_text_id: str) -> Sender:
     """
     raw = ids.raw_of_text(ID_PREFIX, sender_text_id)
     if raw is None:
-        raise NotFound(f"There is no sender with the id {shown(sender_text_id)}.")
+        raise NotFound(f"There is no sender with the id {quote_value(sender_text_id)}.")
     return by_id(tx, raw)
 
 

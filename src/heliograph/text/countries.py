@@ -4,7 +4,7 @@ numbers (docs/api.md, "Countries and currencies").
 
 from typing import Any, Final
 
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 
 _ISO_3166_1: Final = """
     AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR
@@ -47,5 +47,5 @@ def read_country(value: Any) -> str:
     """Reads the country code that a field means, for `Form.value`. Raises ValueError."""
     found = country(value) if isinstance(value, str) else None
     if found is None:
-        raise ValueError(f"must be an ISO 3166-1 alpha-2 code such as GH, not {shown(value)}")
+        raise ValueError(f"must be an ISO 3166-1 alpha-2 code such as GH, not {quote_value(value)}")
     return found

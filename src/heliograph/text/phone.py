@@ -18,7 +18,7 @@ counts:
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from heliograph.base.forms import as_text, shown
+from heliograph.base.forms import as_text, quote_value
 from heliograph.text.countries import country, country_codes
 from heliograph.text.numbering_plans import (
     CallingCode,
@@ -55,14 +55,14 @@ class Phone(NamedTuple):
     country_code: str | None
 
 
-def parse(raw: str, country: str | None = None, home: str | None = None) -> Phone | None:
+def parse(raw: str, country: str | None = None, home_country: str | None = None) -> Phone | None:
     """Reads a number as people write it; None when it is no valid one.
 
     `country` is a valid upper-case country code. With it a number without `+` or `00` is read as it
     is dialled in that country, by that country's trunk prefix; one that begins with the country's
     calling code is understood too. Without it every number is international, but for one that
-    begins with a single 0, which no international number does: it is read as it is dialled in the
-    country `home`.
+    begins with a single 0, which no international number does: it is read as it is dialled in
+    `home_country`.
     """
     if len(raw) > RAW_LENGTH_MAX:
         return None
@@ -72,7 +72,7 @@ def parse(raw: str, country: str | None = None, home: str | None = None) -> Phon
     elif digits[:2] == "00":
         digits, country = digits[2:], None
     elif country is None and digits[:1] == "0":
-        country = home
+        country = home_country
     if not (digits.isdigit() and digits.isascii()):
         return None
     if country is None:
@@ -82,21 +82,21 @@ def parse(raw: str, country: str | None = None, home: str | None = None) -> Phon
 
 
 def parse_many(
-    raws: Sequence[str], country: str | None = None, home: str | None = None
+    raws: Sequence[str], country: str | None = None, home_country: str | None = None
 ) -> list[Phone | None]:
     """Parses every number of a send, as `parse` does. The k-th answer belongs to the k-th
     number.
     """
-    return [parse(raw, country, home) for raw in raws]
+    return [parse(raw, country, home_country) for raw in raws]
 
 
-def read(value: Any, country_code: str | None = None, home: str | None = None) -> Phone:
+def read(value: Any, country_code: str | None = None, home_country: str | None = None) -> Phone:
     """Reads the phone that a field means, as `parse` does, for `Form.value`. Raises ValueError."""
-    found = parse(as_text(value), country_code, home)
+    found = parse(as_text(value), country_code, home_country)
     if found is None:
         raise ValueError(
             "must be a phone number in international digits such as 233201234567, not"
-            f" {shown(value)}"
+            f" {quote_value(value)}"
         )
     return found
 
@@ -110,44 +110,44 @@ def _international(digits: str) -> Phone | None:
     return _full(digits, code)
 
 
-def _national(digits: str, home: NumberingPlan) -> Phone | None:
+def _national(digits: str, plan: NumberingPlan) -> Phone | None:
     """Reads a number as it is dialled in a country, or as it is dialled from abroad without the
     `+`.
     """
-    abroad = home.abroad.match(digits) if home.abroad is not None else None
+    abroad = plan.abroad.match(digits) if plan.abroad is not None else None
     # no calling code begins with 0
     if abroad is not None and digits[abroad.end() : abroad.end() + 1] != "0":
         return _international(digits[abroad.end() :])
-    if digits.startswith(home.calling_code):
+    if digits.startswith(plan.calling_code):
         whole = _international(digits)
         # Where lengths vary, both readings are possible. 4915123456789 is a German mobile number,
         # and what the library makes of it, +49 4915123456789, is none; but 9198765432 is an Indian
         # one, and +91 98765432 is none. What is assigned settles it.
         if whole is not None and (
-            _is_assigned(whole, home) or not _is_assigned(_dialled(digits, home), home)
+            _is_assigned(whole, plan) or not _is_assigned(_read_dialled(digits, plan), plan)
         ):
             return whole
-    return _dialled(digits, home)
+    return _read_dialled(digits, plan)
 
 
-def _dialled(digits: str, home: NumberingPlan) -> Phone | None:
+def _read_dialled(digits: str, plan: NumberingPlan) -> Phone | None:
     """Reads a number as it is dialled in a country, by the library's rules."""
-    if digits.startswith(home.calling_code):
-        rest = home.without_trunk(digits[len(home.calling_code) :])
-        if len(digits) > home.longest or (home.describes(rest) and not home.describes(digits)):
-            return _international(home.calling_code + rest)
-    digits = home.calling_code + home.significant(digits)
+    if digits.startswith(plan.calling_code):
+        rest = plan.without_trunk(digits[len(plan.calling_code) :])
+        if len(digits) > plan.longest or (plan.describes(rest) and not plan.describes(digits)):
+            return _international(plan.calling_code + rest)
+    digits = plan.calling_code + plan.significant(digits)
     return _full(digits, calling_codes[digits[:3]])
 
 
-def _is_assigned(phone: Phone | None, home: NumberingPlan) -> bool:
-    """Returns whether a number under the calling code of `home` lies in a range that somebody
+def _is_assigned(phone: Phone | None, own_plan: NumberingPlan) -> bool:
+    """Returns whether a number under the calling code of `own_plan` lies in a range that somebody
     has, and is not only of a possible length.
     """
     if phone is None or phone.country_code is None:
         return False
     plan = plans[phone.country_code]
-    return plan is not None and plan.assigns(phone.digits[len(home.calling_code) :])
+    return plan is not None and plan.assigns(phone.digits[len(own_plan.calling_code) :])
 
 
 def _full(digits: str, code: CallingCode | None) -> Phone | None:

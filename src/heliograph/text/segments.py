@@ -56,24 +56,26 @@ _CODES: Final = {ord(character): code for code, character in enumerate(_DEFAULT_
 _EXTENSION_BY_SEPTET: Final = {chr(code): character for code, character in _EXTENSION.items()}
 
 
-class Segmented(NamedTuple):
+class SegmentCount(NamedTuple):
     """Says in which encoding a text is sent, and in how many segments."""
 
     encoding: str  # "GSM-7" or "UCS-2"
     segments: int  # short messages, from 1
 
 
-def count(text: str) -> Segmented:
+def count(text: str) -> SegmentCount:
     """Returns the encoding of a text and how many segments it takes; more than SEGMENTS_MAX are
     counted too, for the caller to refuse. The time it takes grows with the length of the text, and
     no faster. Raises ValueError for a lone surrogate.
     """
     if _BASIC.fullmatch(text):
         septets = len(text)
-        return Segmented(GSM_7, 1 if septets <= _SEPTETS_ALONE else -(-septets // _SEPTETS_OF_PART))
+        return SegmentCount(
+            GSM_7, 1 if septets <= _SEPTETS_ALONE else -(-septets // _SEPTETS_OF_PART)
+        )
     if _GSM.fullmatch(text):
-        return Segmented(GSM_7, len(_ends_in_septets(_escaped(text))))
-    return Segmented(UCS_2, len(_ends_in_units(ucs2_octets(text))))
+        return SegmentCount(GSM_7, len(_ends_in_septets(_escape(text))))
+    return SegmentCount(UCS_2, len(_ends_in_units(ucs2_octets(text))))
 
 
 def beyond_gsm7(text: str) -> list[str]:
@@ -91,7 +93,7 @@ def split(text: str, encoding: str, header_octets: int = CONCATENATION_OCTETS) -
     room_octets = _OCTETS - header_octets
     if encoding == GSM_7:
         _check_gsm7(text)
-        escaped = _escaped(text)
+        escaped = _escape(text)
         return [
             escaped[start:end].replace(_ESCAPE, "")
             for start, end in pairwise([0, *_ends_in_septets(escaped, room_octets * 8 // 7)])
@@ -157,7 +159,7 @@ def _check_gsm7(text: str) -> None:
         )
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Returns a GSM-7 text with the escape before each extension character, so that it has as
     many characters as it takes septets.
     """

@@ -13,7 +13,7 @@ from heliograph.accounts import audit_log
 from heliograph.accounts.tables import accounts as account_rows
 from heliograph.base import ids
 from heliograph.base.paging import PageWanted
-from heliograph.base.short_texts import cut
+from heliograph.base.short_texts import shorten
 from heliograph.users.tables import CHANGE_TEXT_MAX, operator_log
 from heliograph.users.user import User
 
@@ -51,7 +51,7 @@ class StoredOperatorEntry(NamedTuple):
 def log_operator(tx: Connection, user: User, entry: OperatorEntry, *, now_ms: int) -> None:
     """Stores that a user has made a change in the console."""
     said = {
-        name: None if text is None else cut(text, CHANGE_TEXT_MAX - 1)
+        name: None if text is None else shorten(text, CHANGE_TEXT_MAX - 1)
         for name, text in (
             ("before", entry.before),
             ("after", entry.after),

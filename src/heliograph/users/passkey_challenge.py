@@ -12,7 +12,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.secrets import Keys, derived_key, known
+from heliograph.base.secrets import Keys, derived_key, keys_of
 
 CHALLENGE_MS: Final = 10 * 60_000  # enough to look for the phone that has the passkey
 _RANDOM_OCTETS: Final = 16  # WebAuthn, section 13.4.3
@@ -30,7 +30,7 @@ def new_challenge(keys: Keys, bound_to: str, *, now_ms: int) -> bytes:
     """Returns a new challenge, for what `bound_to` says."""
     end = (now_ms + CHALLENGE_MS).to_bytes(_END_OCTETS, "big")
     said = secrets.token_bytes(_RANDOM_OCTETS) + end
-    return said + _code(known(keys)[0], bound_to, said)
+    return said + _code(keys_of(keys)[0], bound_to, said)
 
 
 def is_ours(keys: Keys, bound_to: str, challenge: bytes, *, now_ms: int) -> bool:
@@ -39,7 +39,9 @@ def is_ours(keys: Keys, bound_to: str, challenge: bytes, *, now_ms: int) -> bool
         challenge[: _RANDOM_OCTETS + _END_OCTETS],
         challenge[_RANDOM_OCTETS + _END_OCTETS :],
     )
-    is_made_here = any(hmac.compare_digest(_code(key, bound_to, said), code) for key in known(keys))
+    is_made_here = any(
+        hmac.compare_digest(_code(key, bound_to, said), code) for key in keys_of(keys)
+    )
     return is_made_here and now_ms < _end_of(challenge)
 
 

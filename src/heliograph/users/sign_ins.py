@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import Unauthorized
 from heliograph.base.secrets import Keys
-from heliograph.base.short_texts import cut, printable
+from heliograph.base.short_texts import printable, shorten
 from heliograph.users import two_step
 from heliograph.users.newest_rows import make_room
 from heliograph.users.passwords import StoredPassword
@@ -181,7 +181,7 @@ def begin_session(
             began_at_ms=now_ms,
             seen_at_ms=now_ms,
             expires_at_ms=now_ms + IDLE_MS,
-            seen_by=cut(printable(seen_by), SEEN_BY_MAX - 1),
+            seen_by=shorten(printable(seen_by), SEEN_BY_MAX - 1),
             is_two_step=is_two_step,
         )
     )

@@ -15,10 +15,10 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.secrets import Keys, SecretUnreadable
 from heliograph.base.short_texts import refused
-from heliograph.database.sealed_columns import Encrypted, Sealed
+from heliograph.database.sealed_columns import Encrypted, SealedColumn
 from heliograph.users.tables import recovery_codes, totps, users, waiting_sign_ins
 
 STEP_S: Final = 30  # all apps use it (RFC 6238, section 5.2)
@@ -35,7 +35,7 @@ _MISREAD: Final = str.maketrans("oil", "011", " -")
 _GROUP: Final = 4
 
 SEALED: Final = (
-    Sealed("authenticator_secrets", totps.c.secret, lambda keys: Encrypted(keys, PURPOSE)),
+    SealedColumn("authenticator_secrets", totps.c.secret, lambda keys: Encrypted(keys, PURPOSE)),
 )
 
 
@@ -100,7 +100,7 @@ def confirm(
     step = _step_of(unconfirmed_secret(tx, keys, user_id), code, now_ms)
     if step is None:
         raise refused(
-            "code", f"must be the {DIGITS} digits that the app shows now, not {shown(code)}"
+            "code", f"must be the {DIGITS} digits that the app shows now, not {quote_value(code)}"
         )
     tx.execute(
         totps.update()

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import EMAIL_MAX, refused
 from heliograph.database.reads import records_of
 from heliograph.users.roles import Role
@@ -73,7 +73,7 @@ def read_email(text: str) -> str:
     ):
         raise refused(
             "email",
-            f"must be an email address such as ama@example.com, not {shown(text)}",
+            f"must be an email address such as ama@example.com, not {quote_value(text)}",
         )
     return email
 
@@ -128,7 +128,7 @@ def find(tx: Connection, word: str) -> User:
         row = tx.execute(sa.select(users).where(users.c.id == raw)).first()
         user = None if row is None else User(**row._asdict())
     if user is None:
-        raise NotFound(f"There is no user {shown(word)}.")
+        raise NotFound(f"There is no user {quote_value(word)}.")
     return user
 
 

@@ -43,7 +43,7 @@ def page(
             ledger_entries.c.counterpart_credits_after.is_not(None),
         )
         others = [
-            _turned(entry, currency)
+            _from_other_side(entry, currency)
             for entry in _newest(
                 tx, with_us, wanted, span, SEEN_FROM_THERE.get(entry_type or ""), reference
             )
@@ -87,7 +87,7 @@ def _not_before(reference: str) -> list[sa.ColumnElement[bool]]:
     return [ledger_entries.c.id >= first_id_of(ids.made_at_ms(int(raw, 16)) - CLOCK_SLACK_MS)]
 
 
-def _turned(entry: Entry, currency: str) -> Entry:
+def _from_other_side(entry: Entry, currency: str) -> Entry:
     balance_after_minor, credits_after = (
         entry.counterpart_balance_after_minor,
         entry.counterpart_credits_after,

@@ -19,13 +19,13 @@ def endpoints(db: Database) -> list[Endpoint]:
         with db.read() as tx:
             wallet = wallet_of(tx, acting_for(tx, call.principal, customer_id))
         money = {
-            "balance": to_number(wallet.shown.balance_minor, wallet.currency),
+            "balance": to_number(wallet.visible_figures.balance_minor, wallet.currency),
             "currency": wallet.currency,
         }
         return Answer(
             {
                 "wallet": money,
-                "sms_credits": wallet.shown.sms_credits,
+                "sms_credits": wallet.visible_figures.sms_credits,
                 "sandbox": call.principal.sandbox,
             }
         )

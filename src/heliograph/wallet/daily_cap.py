@@ -43,15 +43,15 @@ def count_moved(
     Raises DailyCapReached; then the caller moves nothing.
     """
     today = now_ms // DAY_MS
-    spent = _of_today(tx, partner_id, wallets.c.spent_day, wallets.c.spent_credits, today)
-    moved = _of_today(tx, customer_id, wallets.c.moved_day, wallets.c.moved_credits, today)
+    spent = _credits_of_day(tx, partner_id, wallets.c.spent_day, wallets.c.spent_credits, today)
+    moved = _credits_of_day(tx, customer_id, wallets.c.moved_day, wallets.c.moved_credits, today)
     if credits > 0:
         refusal = refusal_to_spend(by_id(tx, partner_id).daily_credits, spent, credits, now_ms)
         if refusal is not None:
             raise refusal
         counted = credits
     else:
-        used = _of_today(tx, customer_id, wallets.c.spent_day, wallets.c.spent_credits, today)
+        used = _credits_of_day(tx, customer_id, wallets.c.spent_day, wallets.c.spent_credits, today)
         counted = -min(-credits, max(0, moved - used), spent)
     if counted:
         tx.execute(
@@ -66,7 +66,7 @@ def count_moved(
         )
 
 
-def _of_today(
+def _credits_of_day(
     tx: Connection, account_id: str, day: sa.Column[int], credits: sa.Column[int], today: int
 ) -> int:
     counted = sa.select(counted_today(day, credits)).where(wallets.c.account_id == account_id)

@@ -31,7 +31,7 @@ def low_balance(
         LOW_BALANCE,
         now_ms,
         {
-            "account_id": listeners.shown(account_id),
+            "account_id": listeners.text_id_of(account_id),
             "kind": figure,
             "sms_credits": after.sms_credits,
             "wallet": {"balance": to_number(after.balance_minor, currency), "currency": currency},

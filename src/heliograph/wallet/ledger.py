@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import InsufficientCredits, InvalidRequest
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.paging import CLOCK_SLACK_MS, PageWanted
 from heliograph.base.short_texts import one_line, refused
 from heliograph.wallet import account_ledger
@@ -22,7 +22,14 @@ from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, add_entry
 from heliograph.wallet.events import low_balance
 from heliograph.wallet.money import MINOR_MAX, to_minor, to_number, to_text
 from heliograph.wallet.tables import ledger_entries, wallets
-from heliograph.wallet.wallet import CREDITS_MAX, Figures, Wallet, alarms, locked, locked_open
+from heliograph.wallet.wallet import (
+    CREDITS_MAX,
+    Figures,
+    Wallet,
+    alarms,
+    lock_open_wallet,
+    lock_wallet,
+)
 from heliograph.webhooks import emit_to_listeners
 
 # The service's own accounts: counterparts without a row in `accounts` and without a stored balance,
@@ -83,10 +90,11 @@ def topup(
     now_ms: int,
 ) -> Posted:
     """Adds money, in the wallet's currency. Raises NotFound, InvalidRequest."""
-    amount_minor = to_minor(amount, locked(tx, account_id).currency)
+    amount_minor = to_minor(amount, lock_wallet(tx, account_id).currency)
     if amount_minor < 1:
         raise refused(
-            "amount", f"must be more than 0, not {shown(str(amount))}; to take money away, adjust"
+            "amount",
+            f"must be more than 0, not {quote_value(str(amount))}; to take money away, adjust",
         )
     return post(
         tx,
@@ -136,7 +144,7 @@ def adjust_money(
     """Corrects the money, up or down. Raises NotFound, InvalidRequest, InsufficientCredits
     (`insufficient_balance`).
     """
-    amount_minor = to_minor(amount, locked(tx, account_id).currency)
+    amount_minor = to_minor(amount, lock_wallet(tx, account_id).currency)
     if amount_minor == 0:
         raise refused("amount", "must not be 0")
     return post(
@@ -174,14 +182,14 @@ def post(
     said = one_line("reason", description, most=DESCRIPTION_MAX)
     if reference is not None:
         reference = one_line("reference", reference, most=REFERENCE_MAX)
-    wallet = locked_open(tx, account_id)
+    wallet = lock_open_wallet(tx, account_id)
     if wallet.sandbox_credits is not None:
         raise InvalidRequest("This is a sandbox customer: it has no part in the ledger.")
     if (
         reference is not None
-        and (earlier := with_reference(tx, account_id, entry_type, reference)) is not None
+        and (earlier := entry_with_reference(tx, account_id, entry_type, reference)) is not None
     ):
-        return repeated(earlier, amount_minor, credits)
+        return result_of_repeat(earlier, amount_minor, credits)
     after = figures_after(wallet.figures, wallet.currency, amount_minor, credits)
     number = _number_behind_all(tx, account_id, now_ms)
     entry = Entry(
@@ -250,7 +258,7 @@ def store_figures(tx: Connection, wallet: Wallet, after: Figures, now_ms: int) -
     return fired
 
 
-def with_reference(
+def entry_with_reference(
     tx: Connection, account_id: str, entry_type: str, reference: str
 ) -> Entry | None:
     """Returns the entry that this reference has made. The wallet must be locked meanwhile."""
@@ -268,7 +276,7 @@ def with_reference(
     return None if row is None else Entry(**row._asdict())
 
 
-def repeated(earlier: Entry, amount_minor: int, credits: int) -> Posted:
+def result_of_repeat(earlier: Entry, amount_minor: int, credits: int) -> Posted:
     """Returns what a reference that was applied already makes of a posting. With other figures
     it is not the same posting, and this raises InvalidRequest.
     """
@@ -280,7 +288,7 @@ def repeated(earlier: Entry, amount_minor: int, credits: int) -> Posted:
         )
         raise refused(
             "reference",
-            f"{shown(earlier.reference)} was already applied, with {was}"
+            f"{quote_value(earlier.reference)} was already applied, with {was}"
             f" ({ids.text_of_raw(ID_PREFIX, earlier.id)})",
         )
     return Posted(earlier, applied=False)

@@ -135,19 +135,19 @@ def summed_days(tx: Connection, account_id: str | None, now_ms: int) -> SummedDa
         )
         .group_by(day_ms, columns.type, columns.currency)
     )
-    found = [_of_row(row) for row in tx.execute(query)]
+    found = [_day_sums_of(row) for row in tx.execute(query)]
     at_ms = _next_hour_with_entries(tx, max(added_up_to_ms, since_ms))
     if at_ms is None:
-        return SummedDays(_added_together(found), None)
+        return SummedDays(_add_together(found), None)
     if at_ms < now_ms - READ_MS_MAX:
-        return SummedDays(_added_together(found), at_ms)
+        return SummedDays(_add_together(found), at_ms)
     while at_ms <= now_ms:
         found += _read_hour(tx, at_ms, account_id)
         at_ms += HOUR_MS
-    return SummedDays(_added_together(found), None)
+    return SummedDays(_add_together(found), None)
 
 
-def _added_together(sums: list[DaySums]) -> list[DaySums]:
+def _add_together(sums: list[DaySums]) -> list[DaySums]:
     days: dict[tuple[int, str, str], DaySums] = {}
     for each in sums:
         key = (each.day_ms, each.type, each.currency)
@@ -160,7 +160,7 @@ def _added_together(sums: list[DaySums]) -> list[DaySums]:
     return [days[key] for key in sorted(days)]
 
 
-def _of_row(row: Any) -> DaySums:
+def _day_sums_of(row: Any) -> DaySums:
     figures = (int(row.entries), int(row.credits), int(row.amount_minor))
     return DaySums(int(row.day_ms), row.type, row.currency, *figures)
 

@@ -40,12 +40,15 @@ def levels(tx: Connection, account_id: str, moments_ms: Iterable[int]) -> list[L
     for at_ms in sorted(moments_ms, reverse=True):
         before = first_id_of(at_ms)
         if left is None or left.id >= before:
-            left = max(_own(tx, account_id, before), _of_others(tx, account_id, before))
+            left = max(
+                _own_balances(tx, account_id, before),
+                _balances_in_transfers(tx, account_id, before),
+            )
         found.append(LevelAt(at_ms, left.credits, left.amount_minor))
     return found[::-1]
 
 
-def _own(tx: Connection, account_id: str, before: str) -> _BalancesAfter:
+def _own_balances(tx: Connection, account_id: str, before: str) -> _BalancesAfter:
     """Returns what the newest entry left that was written for this account."""
     entry = ledger_entries.c
     query = (
@@ -62,7 +65,7 @@ def _own(tx: Connection, account_id: str, before: str) -> _BalancesAfter:
     return _NOTHING if row is None else _BalancesAfter(**row._asdict())
 
 
-def _of_others(tx: Connection, account_id: str, before: str) -> _BalancesAfter:
+def _balances_in_transfers(tx: Connection, account_id: str, before: str) -> _BalancesAfter:
     """Returns what the newest transfer left that was written for the other account of the two."""
     entry = ledger_entries.c
     query = (

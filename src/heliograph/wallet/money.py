@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from functools import cache
 from typing import Final
 
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 
 # ISO 4217's exponents where they are not 2. Not Babel's: CLDR says what is handed over in shops
@@ -35,10 +35,10 @@ def currency(code: str) -> str:
     in use.
     """
     upper = code.upper()
-    if upper not in _in_use():
+    if upper not in _currencies_in_use():
         raise refused(
             "currency",
-            f"must be a currency of ISO 4217 that is in use, such as GHS, not {shown(code)}",
+            f"must be a currency of ISO 4217 that is in use, such as GHS, not {quote_value(code)}",
         )
     return upper
 
@@ -49,11 +49,11 @@ def currency_of(country_code: str) -> str | None:
 
     tenders = get_global("territory_currencies").get(country_code, ())
     there = [code for code, _, until, is_tender in tenders if until is None and is_tender]
-    return next((code for code in there if code in _in_use()), None)
+    return next((code for code in there if code in _currencies_in_use()), None)
 
 
 @cache
-def _in_use() -> frozenset[str]:
+def _currencies_in_use() -> frozenset[str]:
     # here, because it reads a file of 40 kB that most processes never need
     from babel.core import get_global
 
@@ -84,9 +84,9 @@ def to_minor(amount: Decimal | int | float | str, currency: str, *, field: str =
     try:
         exact = Decimal(repr(amount) if isinstance(amount, float) else amount)
     except InvalidOperation as error:
-        raise refused(field, f"must be a number, not {shown(amount)}") from error
+        raise refused(field, f"must be a number, not {quote_value(amount)}") from error
     if not exact.is_finite():
-        raise refused(field, f"must be a number, not {shown(str(amount))}")
+        raise refused(field, f"must be a number, not {quote_value(str(amount))}")
     # by its digits: Decimal's own arithmetic rounds to 28 of them, and 1E+999999 must cost nothing
     # to refuse
     sign, digits, last_place = exact.as_tuple()
@@ -98,7 +98,7 @@ def to_minor(amount: Decimal | int | float | str, currency: str, *, field: str =
     zeros = int(last_place) + len(digits) - len(significant) + places
     if zeros < 0:
         raise refused(
-            field, f"has more decimals than the {places} of {currency}: {shown(str(amount))}"
+            field, f"has more decimals than the {places} of {currency}: {quote_value(str(amount))}"
         )
     if exact.adjusted() + places >= MINOR_DIGITS:
         raise refused(field, f"must be at most {to_text(MINOR_MAX, currency)}")

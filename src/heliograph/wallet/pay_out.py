@@ -10,7 +10,7 @@ from heliograph.wallet.daily_cap import count_moved
 from heliograph.wallet.entry import Entry
 from heliograph.wallet.ledger import BANK_ID, DESCRIPTION_MAX, adjust_credits, post
 from heliograph.wallet.transfer import transfer
-from heliograph.wallet.wallet import locked
+from heliograph.wallet.wallet import lock_wallet
 
 
 def pay_out(tx: Connection, account: Account, reason: str) -> list[Entry]:
@@ -26,7 +26,7 @@ def pay_out(tx: Connection, account: Account, reason: str) -> list[Entry]:
             "This is a sandbox customer: it has no part in the ledger, and nothing is owed to it."
         )
     both = {
-        account_id: locked(tx, account_id)
+        account_id: lock_wallet(tx, account_id)
         for account_id in sorted({account.id, account.parent_id or account.id})
     }
     # each of the time of its turn: the ledger lists them in the order of their figures

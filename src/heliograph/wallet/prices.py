@@ -9,21 +9,21 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import InvalidRequest, NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import one_line, refused
 from heliograph.database.reads import records_of
 from heliograph.wallet.ledger import (
     ISSUANCE_ID,
     REFERENCE_MAX,
     Posted,
+    entry_with_reference,
     figures_after,
     post,
-    repeated,
-    with_reference,
+    result_of_repeat,
 )
 from heliograph.wallet.money import MINOR_MAX, currency, to_minor, to_text
 from heliograph.wallet.tables import prices
-from heliograph.wallet.wallet import CREDITS_MAX, Figures, locked, wallet_of
+from heliograph.wallet.wallet import CREDITS_MAX, Figures, lock_wallet, wallet_of
 
 _PURCHASE: Final = "credit_purchase"
 
@@ -35,7 +35,7 @@ class Price(NamedTuple):
     amount_minor: int
     credits: int
 
-    def of(self, credits: int) -> int:
+    def cost_of(self, credits: int) -> int:
         """Returns what these credits cost, in minor units. It is rounded up: a part of a unit
         cannot be paid, and no credit is given away.
         """
@@ -49,7 +49,7 @@ def set_price(
     code = currency(currency_code)
     price = Price(code, to_minor(amount, code), credits)
     if price.amount_minor < 1:
-        raise refused("amount", f"must be more than 0, not {shown(str(amount))}")
+        raise refused("amount", f"must be more than 0, not {quote_value(str(amount))}")
     if not 1 <= credits <= CREDITS_MAX:
         raise refused("per", f"must be from 1 to {CREDITS_MAX} credits, not {credits}")
     tx.execute(sa.delete(prices).where(prices.c.currency == code))
@@ -68,7 +68,7 @@ def remove_price(tx: Connection, currency_code: str) -> None:
         tx.execute(sa.delete(prices).where(prices.c.currency == currency_code.upper())).rowcount
         == 0
     ):
-        raise NotFound(f"There is no price in {shown(currency_code)}.")
+        raise NotFound(f"There is no price in {quote_value(currency_code)}.")
 
 
 def price_in(tx: Connection, currency_code: str) -> Price:
@@ -105,7 +105,7 @@ def _cost(price: Price, credits: int) -> int:
     """Raises InvalidRequest for a number that cannot be bought."""
     if not 1 <= credits <= CREDITS_MAX:
         raise refused("credits", f"must be from 1 to {CREDITS_MAX}, not {credits}")
-    cost_minor = price.of(credits)
+    cost_minor = price.cost_of(credits)
     if cost_minor > MINOR_MAX:
         raise refused("credits", f"would cost more than {to_text(MINOR_MAX, price.currency)}")
     return cost_minor
@@ -130,12 +130,12 @@ def buy_credits(
     """
     if reference is not None:
         reference = one_line("reference", reference, most=REFERENCE_MAX)
-    wallet = locked(tx, account_id)
+    wallet = lock_wallet(tx, account_id)
     if (
         reference is not None
-        and (earlier := with_reference(tx, account_id, _PURCHASE, reference)) is not None
+        and (earlier := entry_with_reference(tx, account_id, _PURCHASE, reference)) is not None
     ):
-        return repeated(earlier, earlier.amount_minor, credits)
+        return result_of_repeat(earlier, earlier.amount_minor, credits)
     price = price_in(tx, wallet.currency)
     cost_minor = _cost(price, credits)
     if quoted_minor not in (None, cost_minor):

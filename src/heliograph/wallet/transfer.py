@@ -10,7 +10,7 @@ from heliograph.base.short_texts import one_line
 from heliograph.wallet.entry import Entry, add_entry
 from heliograph.wallet.ledger import DESCRIPTION_MAX, REFERENCE_MAX, figures_after, store_figures
 from heliograph.wallet.tables import wallets
-from heliograph.wallet.wallet import Wallet, locked_open
+from heliograph.wallet.wallet import Wallet, lock_open_wallet
 
 
 def transfer(
@@ -35,7 +35,9 @@ def transfer(
     if reference is not None:
         reference = one_line("reference", reference, most=REFERENCE_MAX)
     # as accepting locks them: by id
-    both = {account_id: locked_open(tx, account_id) for account_id in sorted((giver_id, taker_id))}
+    both = {
+        account_id: lock_open_wallet(tx, account_id) for account_id in sorted((giver_id, taker_id))
+    }
     giver, taker = both[giver_id], both[taker_id]
     assert giver.currency == taker.currency or not amount_minor
     given = figures_after(giver.figures, giver.currency, -amount_minor, -credits)
@@ -68,8 +70,8 @@ def change_sandbox_credits(tx: Connection, account_id: str, credits: int) -> Wal
     """Changes what a sandbox customer is shown to hold, up or down; nobody pays. Raises NotFound,
     InvalidRequest, InsufficientCredits.
     """
-    wallet = locked_open(tx, account_id)
-    after = figures_after(wallet.shown, wallet.currency, 0, credits)
+    wallet = lock_open_wallet(tx, account_id)
+    after = figures_after(wallet.visible_figures, wallet.currency, 0, credits)
     tx.execute(
         sa.update(wallets)
         .where(wallets.c.account_id == account_id, wallets.c.sandbox_credits.is_not(None))

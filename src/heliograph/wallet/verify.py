@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.database.reads import raw_id, streamed, streamed_records
+from heliograph.database.reads import raw_id, stream, stream_records
 from heliograph.wallet.ledger import BANK_ID, ID_PREFIX, ISSUANCE_ID, SALES_ID
 from heliograph.wallet.tables import ledger_entries, wallets
 
@@ -65,7 +65,7 @@ def verify(tx: Connection) -> list[Discrepancy]:
         for account_id, of_account in groupby(sides, key=_AN_ACCOUNT)
         for what in _faults(of_account)
     )
-    return [*islice(found, DISCREPANCIES_MAX), *_one_sided(tx)][:DISCREPANCIES_MAX]
+    return [*islice(found, DISCREPANCIES_MAX), *_find_one_sided(tx)][:DISCREPANCIES_MAX]
 
 
 def size(tx: Connection) -> dict[str, int]:
@@ -132,7 +132,7 @@ def _wallets(tx: Connection) -> Iterator[_Side]:
         columns.balance_minor,
         columns.sms_credits,
     ).order_by(columns.account_id)
-    for wallet in streamed(tx, query):
+    for wallet in stream(tx, query):
         yield _Side(
             wallet.account_id,
             "",
@@ -155,7 +155,7 @@ def _own_sides(tx: Connection) -> Iterator[_Side]:
         columns.balance_after_minor,
         columns.credits_after,
     ).order_by(columns.account_id, columns.id)
-    return streamed_records(tx, query, _Side)
+    return stream_records(tx, query, _Side)
 
 
 def _other_sides(tx: Connection) -> Iterator[_Side]:
@@ -174,10 +174,10 @@ def _other_sides(tx: Connection) -> Iterator[_Side]:
     query = query.where(columns.counterpart_credits_after.is_not(None)).order_by(
         columns.counterpart_id, columns.id
     )
-    return streamed_records(tx, query, _Side)
+    return stream_records(tx, query, _Side)
 
 
-def _one_sided(tx: Connection) -> Iterator[Discrepancy]:
+def _find_one_sided(tx: Connection) -> Iterator[Discrepancy]:
     """Finds entries with a customer whose figures after it are not told, or with none of the
     service's accounts that tell some.
     """

@@ -58,12 +58,12 @@ def verify_hours(tx: Connection, now_ms: int) -> list[Discrepancy]:
     within = sa.and_(
         columns.id >= first_id_of(first_ms), columns.id < first_id_of(last_ms + HOUR_MS)
     )
-    right = _added_up(tx, sides_of(within), sa.func.count(), sa.true())
+    right = _sum_by_key(tx, sides_of(within), sa.func.count(), sa.true())
     for key, figures in list(right.items()):
         whole = key._replace(account_id=EVERY_ACCOUNT)
         right[whole] = right.get(whole, NOTHING).with_more(figures)
     kept = sa.and_(ledger_hours.c.at_ms >= first_ms, ledger_hours.c.at_ms <= last_ms)
-    stored = _added_up(tx, ledger_hours, sa.func.sum(ledger_hours.c.entries), kept)
+    stored = _sum_by_key(tx, ledger_hours, sa.func.sum(ledger_hours.c.entries), kept)
     wrong = (
         Discrepancy(
             key.account_id,
@@ -76,7 +76,7 @@ def verify_hours(tx: Connection, now_ms: int) -> list[Discrepancy]:
     return list(islice(wrong, DISCREPANCIES_MAX))
 
 
-def _added_up(
+def _sum_by_key(
     tx: Connection,
     table: sa.Table | sa.Subquery,
     entries: sa.ColumnElement[Any],

@@ -70,7 +70,7 @@ class Wallet(NamedTuple):
         return is_below(self.balance_minor, self.low_balance_amount_minor)
 
     @property
-    def shown(self) -> Figures:
+    def visible_figures(self) -> Figures:
         """Returns what is shown of the wallet to whoever asks."""
         if self.sandbox_balance_minor is None or self.sandbox_credits is None:
             return self.figures
@@ -91,8 +91,8 @@ class Wallet(NamedTuple):
     @property
     def is_low(self) -> bool:
         """Returns whether a figure lies below its threshold now."""
-        return is_below(self.shown.sms_credits, self.low_balance_credits) or is_below(
-            self.shown.balance_minor, self.low_balance_amount_minor
+        return is_below(self.visible_figures.sms_credits, self.low_balance_credits) or is_below(
+            self.visible_figures.balance_minor, self.low_balance_amount_minor
         )
 
 
@@ -140,7 +140,7 @@ def open_wallet(
 
 def wallet_of(tx: Connection, account_id: str) -> Wallet:
     """Raises NotFound."""
-    return _one(tx, sa.select(*_COLUMNS).where(wallets.c.account_id == account_id))
+    return _read_wallet(tx, sa.select(*_COLUMNS).where(wallets.c.account_id == account_id))
 
 
 def wallets_of(tx: Connection, account_ids: list[str]) -> dict[str, Wallet]:
@@ -151,20 +151,20 @@ def wallets_of(tx: Connection, account_ids: list[str]) -> dict[str, Wallet]:
     }
 
 
-def locked(tx: Connection, account_id: str) -> Wallet:
+def lock_wallet(tx: Connection, account_id: str) -> Wallet:
     """Returns the wallet, kept from every other change until the transaction ends (on SQLite every
     writer is alone anyway). Raises NotFound.
     """
-    return _one(
+    return _read_wallet(
         tx, sa.select(*_COLUMNS).where(wallets.c.account_id == account_id).with_for_update()
     )
 
 
-def locked_open(tx: Connection, account_id: str) -> Wallet:
-    """Does what `locked` does, for an account that is not closed. Raises NotFound,
+def lock_open_wallet(tx: Connection, account_id: str) -> Wallet:
+    """Does what `lock_wallet` does, for an account that is not closed. Raises NotFound,
     AccountClosed.
     """
-    wallet = locked(tx, account_id)
+    wallet = lock_wallet(tx, account_id)
     if wallet.closed:
         raise AccountClosed()
     return wallet
@@ -178,7 +178,7 @@ def close(tx: Connection, account_id: str) -> None:
     tx.execute(sa.update(wallets).where(wallets.c.account_id == account_id).values(closed=True))
 
 
-def _one(tx: Connection, query: sa.Select[Any]) -> Wallet:
+def _read_wallet(tx: Connection, query: sa.Select[Any]) -> Wallet:
     row = tx.execute(query).one_or_none()
     if row is None:
         raise NotFound("There is no such wallet.")
@@ -214,7 +214,7 @@ def set_low_balance(tx: Connection, account_id: str, thresholds: Thresholds) -> 
     for field, value in zip(("low_balance_credits", "low_balance_amount"), thresholds, strict=True):
         if value is not None and not 0 <= value <= MINOR_MAX:
             raise refused(field, "must not be negative, and have at most 15 digits")
-    wallet = locked_open(tx, account_id)
+    wallet = lock_open_wallet(tx, account_id)
     _, armed = alarms(wallet.armed, wallet.figures, wallet.figures, thresholds)
     changed = wallet._replace(
         low_balance_credits=thresholds.credits,

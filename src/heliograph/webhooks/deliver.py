@@ -21,7 +21,7 @@ from heliograph.database.leases import Lease
 from heliograph.webhooks import deliver_sql
 from heliograph.webhooks.deliver_sql import LET_GO, OUTCOMES, TAKE, DeliveryRow, Holder, Target
 from heliograph.webhooks.endpoint_worker import EndpointWorker
-from heliograph.webhooks.endpoints import enabled
+from heliograph.webhooks.endpoints import count_enabled
 from heliograph.webhooks.events import DELIVERIES_WAIT
 from heliograph.webhooks.http.address_guard import AllowedNetworks
 from heliograph.webhooks.http.make_poster import make_poster
@@ -109,7 +109,7 @@ class Deliveries:
                 await asyncio.gather(*(receiver.ended() for receiver in self._receivers.values()))
         with suppress(TimeoutError):
             async with asyncio.timeout(RECORD_S):
-                await self._recorder.emptied()
+                await self._recorder.wait_until_empty()
         await cancelling.cancel_and_wait(recording)
         with survive_faults("webhooks_not_let_go", level="warning"):
             async with self._db.hot() as tx:
@@ -141,12 +141,12 @@ class Deliveries:
 
     async def _look(self) -> None:
         self._wake.clear()
-        self._allowance.look()
+        self._allowance.measure_load()
         self._looked_s = clock.monotonic_s()
         if not self._lease.may_write():
             return
         async with self._db.hot() as tx:
-            due = await deliver_sql.due(tx, clock.now_ms(), self._lease.number, self._only)
+            due = await deliver_sql.find_due(tx, clock.now_ms(), self._lease.number, self._only)
         fresh: list[Target] = []
         for target in due:
             receiver = self._receivers.get(target.id)
@@ -203,7 +203,7 @@ class Deliveries:
 
     def _is_wanted(self) -> bool:
         with self._db.read() as tx:
-            return enabled(tx) > 0
+            return count_enabled(tx) > 0
 
     async def _miss(self, endpoint_id: str, receiver: EndpointWorker | None) -> None:
         """Keeps what waits for a disabled endpoint as missed, a batch at a look, once nothing of

@@ -15,7 +15,7 @@ from heliograph.database.statements import (
     Row,
     SmallInt,
     Text,
-    same,
+    portable,
     values_of,
 )
 from heliograph.webhooks.states import DISABLED, ENDPOINT
@@ -67,10 +67,10 @@ _DUE: Final = f"""
             OR NOT EXISTS (SELECT 1 FROM workers k WHERE k.epoch = h.worker))"""
 # Those of `heliograph listen` are its own. A removed endpoint passes for one of them, but is
 # disabled: whoever posts to it has to hear of that.
-_DUE_ORDINARY: Final = same(
+_DUE_ORDINARY: Final = portable(
     _DueQuery, Target, f"{_DUE} AND (e.listens_until_ms IS NULL OR e.disabled_at_ms IS NOT NULL)"
 )
-_DUE_LISTENING: Final = same(_DueQueryOfOne, Target, f"{_DUE} AND e.id = :endpoint_id")
+_DUE_LISTENING: Final = portable(_DueQueryOfOne, Target, f"{_DUE} AND e.id = :endpoint_id")
 
 
 class Holder(Row, frozen=True):
@@ -258,7 +258,7 @@ class MissedEvent(Row, frozen=True):
     tries: SmallInt
 
 
-_MISS: Final = same(
+_MISS: Final = portable(
     _ToMiss,
     MissedEvent,
     """
@@ -297,7 +297,7 @@ class Disabled(Row, frozen=True):
     url: Text
 
 
-_DISABLE: Final = same(
+_DISABLE: Final = portable(
     _ToDisable,
     Disabled,
     f"""
@@ -307,7 +307,7 @@ _DISABLE: Final = same(
 )
 
 
-async def due(tx: HotTx, now_ms: int, worker: int, only: str | None) -> list[Target]:
+async def find_due(tx: HotTx, now_ms: int, worker: int, only: str | None) -> list[Target]:
     """Returns endpoints with something due, or disabled and with something waiting, that this
     process holds or may hold; or `only` one, of `heliograph listen`.
     """

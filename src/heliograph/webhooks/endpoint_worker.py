@@ -15,7 +15,7 @@ from heliograph.webhooks.deliver_sql import Target, WaitingEvents
 from heliograph.webhooks.endpoints import PREFIX as ENDPOINT_PREFIX
 from heliograph.webhooks.endpoints import PURPOSE
 from heliograph.webhooks.events import EVENT_PREFIX
-from heliograph.webhooks.http.attempt import NO_FILES, Answered, Failed
+from heliograph.webhooks.http.attempt import NO_FILES, HttpAnswer, PostFailure
 from heliograph.webhooks.post_rate import PostRate
 from heliograph.webhooks.post_slots import OWN, PostSlots
 from heliograph.webhooks.read_due import Due, Reads
@@ -168,7 +168,7 @@ class EndpointWorker:
     async def _post(self, due: Due) -> None:
         body, now_ms, target = due.body.encode(), clock.now_ms(), self.target
         event_id = ids.text_of_raw(EVENT_PREFIX, due.waiting.event_id)
-        outcome: Answered | Failed
+        outcome: HttpAnswer | PostFailure
         try:
             signed = headers(
                 event_id, due.kind, body, now_ms // 1_000, *self._secrets(target, now_ms)
@@ -184,8 +184,8 @@ class EndpointWorker:
                 event_id=event_id,
                 **error_fields(error),
             )
-            outcome = Failed("not_posted", type(error).__name__, 0.0)
-        if isinstance(outcome, Failed) and outcome.reason == NO_FILES:
+            outcome = PostFailure("not_posted", type(error).__name__, 0.0)
+        if isinstance(outcome, PostFailure) and outcome.reason == NO_FILES:
             await self._put_back(due)
             return
         tried = result_of_attempt(due.waiting, outcome, clock.now_ms())
@@ -197,7 +197,7 @@ class EndpointWorker:
         self._recorder.add(tried)
         if self._on_attempt is not None:
             self._on_attempt(due.kind, due.body, tried)
-        metrics.webhook(tried.reason, outcome.seconds)
+        metrics.count_webhook_attempt(tried.reason, outcome.seconds)
 
     async def _put_back(self, due: Due) -> None:
         """Puts back what could not be posted for want of files, for another try soon that counts
@@ -230,11 +230,11 @@ class EndpointWorker:
 
 
 def result_of_attempt(
-    waiting: WaitingEvents, outcome: Answered | Failed, at_ms: int
+    waiting: WaitingEvents, outcome: HttpAnswer | PostFailure, at_ms: int
 ) -> AttemptResult:
     """Returns an attempt's outcome, as it is stored."""
     took_ms = round(outcome.seconds * 1_000)
-    if isinstance(outcome, Failed):
+    if isinstance(outcome, PostFailure):
         return AttemptResult(
             waiting,
             at_ms,

@@ -12,10 +12,10 @@ from heliograph import accounts
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.secrets import Keys, decrypt, encrypt
 from heliograph.base.short_texts import refused
-from heliograph.database.sealed_columns import Encrypted, Sealed
+from heliograph.database.sealed_columns import Encrypted, SealedColumn
 from heliograph.webhooks.http.address_guard import AllowedNetworks, check_url
 from heliograph.webhooks.sign import new_secret
 from heliograph.webhooks.states import DISABLED, ENABLED, ENDPOINT, FAILING, GONE, OPERATOR
@@ -37,7 +37,7 @@ ROTATION_MS: Final = 24 * 3_600_000
 REMOVED_MS: Final = 60_000
 PURPOSE: Final = "webhook secret"
 SEALED: Final = tuple(
-    Sealed(name, column, lambda keys: Encrypted(keys, PURPOSE))
+    SealedColumn(name, column, lambda keys: Encrypted(keys, PURPOSE))
     for name, column in (
         ("webhook_secrets", webhook_endpoints.c.secret),
         ("former_webhook_secrets", webhook_endpoints.c.former_secret),
@@ -79,7 +79,9 @@ def read_kinds(given: Iterable[str]) -> tuple[str, ...]:
     asked = set(given)
     for kind in sorted(asked):
         if kind != "all" and kind not in KINDS:
-            raise refused("events", f"must be all, or of {', '.join(KINDS)}, not {shown(kind)}")
+            raise refused(
+                "events", f"must be all, or of {', '.join(KINDS)}, not {quote_value(kind)}"
+            )
     if not asked:
         raise refused("events", f"must name at least one of {', '.join(KINDS)}, or all")
     return tuple(kind for kind in KINDS if kind in asked or "all" in asked)
@@ -165,7 +167,7 @@ def all_endpoints(
     ]
 
 
-def enabled(tx: Connection) -> int:
+def count_enabled(tx: Connection) -> int:
     """Returns how many enabled endpoints there are, of everybody's."""
     return int(
         tx.execute(
@@ -321,7 +323,7 @@ def remove(tx: Connection, endpoint_id: str, *, now_ms: int) -> None:
     """Removes an endpoint: nobody sees it any more, and nothing more is posted to it. Raises
     NotFound.
 
-    Its rows go a minute later (`forget_endpoint.gone`). Until then whoever posts to it
+    Its rows go a minute later (`forget_endpoint.find_gone`). Until then whoever posts to it
     finds it disabled, ends its POSTs and stores what came of them.
     """
     endpoint = _locked(tx, endpoint_id)
@@ -368,7 +370,7 @@ def _locked(tx: Connection, endpoint_id: str) -> WebhookEndpoint:
 
 
 def _unknown(endpoint_id: str) -> NotFound:
-    return NotFound(f"There is no webhook endpoint {shown(endpoint_id)}.")
+    return NotFound(f"There is no webhook endpoint {quote_value(endpoint_id)}.")
 
 
 def as_record(endpoint: WebhookEndpoint, account_id: str) -> dict[str, Any]:

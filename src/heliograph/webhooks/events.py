@@ -59,7 +59,7 @@ class Listeners:
     def __bool__(self) -> bool:
         return bool(self._by_account)
 
-    def of(self, account_id: str, *, sandbox: bool, kind: str) -> list[Listener]:
+    def listeners_of(self, account_id: str, *, sandbox: bool, kind: str) -> list[Listener]:
         return [
             listener
             for listener in self._by_account.get((account_id, sandbox), ())
@@ -69,7 +69,7 @@ class Listeners:
     def knows(self, account_id: str) -> bool:
         return account_id in self._shown
 
-    def shown(self, account_id: str) -> str:
+    def text_id_of(self, account_id: str) -> str:
         """Returns the account's id in text form."""
         return self._shown[account_id]
 
@@ -156,7 +156,7 @@ def rows_of(listeners: Listeners, events: Sequence[Event]) -> EventRows:
     # a run for each moment: one by one, ids cost as much as all the rest of a row
     next_of: dict[int, int] = {}
     for event in events:
-        told = listeners.of(event.account_id, sandbox=event.sandbox, kind=event.kind)
+        told = listeners.listeners_of(event.account_id, sandbox=event.sandbox, kind=event.kind)
         if not told:
             continue
         number = event.number
@@ -165,7 +165,7 @@ def rows_of(listeners: Listeners, events: Sequence[Event]) -> EventRows:
             next_of[event.at_ms] = number + 1
         raw = ids.raw_of_number(number)
         body = body_of(
-            ids.text_of_number(EVENT_PREFIX, number), event, listeners.shown(event.account_id)
+            ids.text_of_number(EVENT_PREFIX, number), event, listeners.text_id_of(event.account_id)
         )
         rows.events.append(
             StoredEvent(raw, event.account_id, event.sandbox, event.kind, body, event.at_ms)

@@ -6,7 +6,7 @@ from typing import Final
 
 from heliograph.database.hot import HotTx
 from heliograph.database.pruning import ROWS_AT_ONCE
-from heliograph.database.statements import BigInt, Id, Int, Nothing, Row, Statement, same
+from heliograph.database.statements import BigInt, Id, Int, Nothing, Row, Statement, portable
 
 GONE_MAX: Final = 1_000
 
@@ -32,7 +32,7 @@ class _Deleted(Row, frozen=True):
 # Removed endpoints, and those whose `heliograph listen` was killed, or has ended while somebody
 # stored an event for it: that one's row of the queue, found from endpoint to endpoint by its key,
 # would stay for ever.
-_GONE: Final = same(
+_GONE: Final = portable(
     _GoneBy,
     _EndpointId,
     """
@@ -72,10 +72,10 @@ _HOLDERS: Final = _some_of("webhook_holders")
 _QUEUE: Final = _some_of("webhook_queue")
 _DELIVERIES: Final = _some_of("webhook_deliveries")
 _ATTEMPTS: Final = _some_of("webhook_attempts")
-_ENDPOINT: Final = same(_EndpointId, Nothing, "DELETE FROM webhook_endpoints WHERE id = :id")
+_ENDPOINT: Final = portable(_EndpointId, Nothing, "DELETE FROM webhook_endpoints WHERE id = :id")
 
 
-async def gone(tx: HotTx, now_ms: int) -> list[str]:
+async def find_gone(tx: HotTx, now_ms: int) -> list[str]:
     """Returns raw ids of endpoints whose rows are to go, GONE_MAX at most."""
     return [endpoint.id for endpoint in await _GONE.rows(tx, _GoneBy(now_ms, GONE_MAX))]
 

@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.database.reads import records_of
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.events import EVENT_PREFIX
@@ -286,4 +286,4 @@ def raw_event(event_id: str) -> str:
 
 
 def _no_event(event_id: str) -> NotFound:
-    return NotFound(f"There is no event {shown(event_id)}.")
+    return NotFound(f"There is no event {quote_value(event_id)}.")

@@ -57,7 +57,7 @@ class PostRate:
     async def _give_turns(self) -> None:
         began_s = clock.monotonic_s()
         await asyncio.sleep(TICK_S if self.is_limited else 0)
-        self.look()
+        self.measure_load()
         earned = (clock.monotonic_s() - began_s) * POSTS_PER_S
         self._owed = min(self._owed + earned, POSTS_PER_S * LOOK_S)
         begun = 0
@@ -70,7 +70,7 @@ class PostRate:
         if not self._waiting:
             self._asked.clear()
 
-    def look(self) -> None:
+    def measure_load(self) -> None:
         """Finds out whether carriers are busy."""
         now_s = clock.monotonic_s()
         if now_s - self._seen_s >= LOOK_S:

@@ -81,7 +81,7 @@ class Recorder:
         self._stored_all.clear()
         self._news.set()
 
-    async def emptied(self) -> None:
+    async def wait_until_empty(self) -> None:
         """Returns when all is stored."""
         if self._tried:
             await self._stored_all.wait()
@@ -104,7 +104,7 @@ class Recorder:
         del self._tried[: len(batch)]
         self.failing_since |= failing
         took_s = clock.monotonic_s() - started_s
-        metrics.transaction("webhooks", len(batch), took_s)
+        metrics.count_transaction("webhooks", len(batch), took_s)
         stored(batch)
         if len(self._tried) < BATCH_MAX:
             await asyncio.sleep(max(0.0, self._every_s() - took_s))

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.ids import LATER_MS
 from heliograph.base.paging import CLOCK_SLACK_MS, first_id_of
 from heliograph.base.short_texts import refused
@@ -205,5 +205,5 @@ def _must_be_enabled(endpoint: WebhookEndpoint) -> None:
 
 def _unknown(event_id: str) -> NotFound:
     return NotFound(
-        f"There is no event {shown(event_id)} for this endpoint; events are kept for 30 days."
+        f"There is no event {quote_value(event_id)} for this endpoint; events are kept for 30 days."
     )

@@ -7,7 +7,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.events import EVENT_PREFIX, Event, body_of
 from heliograph.webhooks.http.address_guard import AllowedNetworks
-from heliograph.webhooks.http.attempt import Failed
+from heliograph.webhooks.http.attempt import PostFailure
 from heliograph.webhooks.http.post import Poster
 from heliograph.webhooks.sign import headers
 from heliograph.webhooks.tables import (
@@ -52,7 +52,7 @@ async def send_sample(
         "event": event.kind,
         "took_ms": round(outcome.seconds * 1_000),
     }
-    if isinstance(outcome, Failed):
+    if isinstance(outcome, PostFailure):
         return answered | {"status": None, "reason": outcome.reason, "answer": outcome.detail}
     return answered | {
         "status": outcome.status,

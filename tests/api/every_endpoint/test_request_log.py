@@ -22,7 +22,7 @@ STORED_WITHIN_S = 10
 
 def logged(api: Service, who: Actor, failed: bool | None = None) -> list[LoggedRequest]:
     with api.db.read() as tx:
-        return requests.logged(
+        return requests.requests_page(
             tx, who.account_id, RequestFilter(failed), PageWanted(100, None), sandbox=False
         )
 
@@ -90,14 +90,14 @@ def test_no_account_and_not_all_together_fill_the_log(
     accounts = [f"{number:032x}" for number in range(REQUESTS_MAX + 1)]
     for account_id in accounts[:3] * 50:
         log.note(_who(account_id), f"req_{0:032x}", "GET", "/balance", RequestEnd(status), 0.001)
-    assert set(Counter(each.account_id for each in log.taken()).values()) == {most}
+    assert set(Counter(each.account_id for each in log.take_all()).values()) == {most}
     for account_id in accounts:
         log.note(_who(account_id), f"req_{0:032x}", "GET", "/balance", RequestEnd(status), 0.001)
-    assert len(log.taken()) == together
-    assert log.taken() == []
+    assert len(log.take_all()) == together
+    assert log.take_all() == []
     for status_of, account_id in ((200, accounts[0]), (400, accounts[1])):
         log.note(_who(account_id), f"req_{0:032x}", "GET", "/", RequestEnd(status_of), 0.001)
-    assert [each.http_status for each in log.taken()] == [200, 400]
+    assert [each.http_status for each in log.take_all()] == [200, 400]
 
 
 def test_successes_leave_room_for_failures() -> None:
@@ -105,14 +105,14 @@ def test_successes_leave_room_for_failures() -> None:
     for number in range(REQUESTS_MAX):
         log.note(_who(f"{number:032x}"), f"req_{0:032x}", "GET", "/", RequestEnd(200), 0.001)
     log.note(_who("0" * 32), f"req_{0:032x}", "GET", "/", RequestEnd(400), 0.001)
-    assert Counter(each.http_status for each in log.taken()) == {200: SAMPLE_MAX, 400: 1}
+    assert Counter(each.http_status for each in log.take_all()) == {200: SAMPLE_MAX, 400: 1}
 
 
 def test_what_the_rate_limit_refused_takes_no_place_of_other_failures() -> None:
     log, who = RequestLog(), _who("0" * 32)
     for status, reason in ((429, "rate_limited"), (429, "otp_too_soon"), (400, "invalid_field")):
         log.note(who, f"req_{0:032x}", "GET", "/balance", RequestEnd(status, "X", reason), 0.001)
-    assert [each.reason for each in log.taken()] == ["otp_too_soon", "invalid_field"]
+    assert [each.reason for each in log.take_all()] == ["otp_too_soon", "invalid_field"]
 
 
 def _who(account_id: str) -> Principal:

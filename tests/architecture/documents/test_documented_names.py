@@ -180,7 +180,7 @@ def test_what_a_page_refers_to_is_there(page: Path) -> None:
 
 
 def _is_there(path: str, name: str) -> bool:
-    """Returns whether the file exists, and defines the name (`once`, or `Turn.once`)."""
+    """Returns whether the file exists, and defines the name (`once`, or `Turn.run_once`)."""
     found = next((folder / path for folder in FOLDERS_OF_PATHS if (folder / path).is_file()), None)
     return found is not None and (
         not name or name in _defined(ast.parse(found.read_text("utf-8")).body)

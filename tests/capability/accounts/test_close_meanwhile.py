@@ -99,10 +99,10 @@ async def test_a_campaign_that_was_just_started_makes_no_message_of_a_closed_acc
     chunker = Chunker(house.cache, house.queue)
     await house.cache.refresh()
     wanted = ChunkRequest(campaign.group_id, campaign.id, house.amina, True, "SANDBOX", 3_600)
-    with house.queue.places() as places:
+    with house.queue.give_ranks() as ranks:
         async with house.db.hot() as tx:
             chunk = await chunker.store(
-                tx, places, wanted, [ChunkRecipient(233201234567, "GH", "hello", "GSM-7", 1)]
+                tx, ranks, wanted, [ChunkRecipient(233201234567, "GH", "hello", "GSM-7", 1)]
             )
     assert (chunk.messages, chunk.stopped) == (0, "account_suspended")
     assert house.count(queue) == 0

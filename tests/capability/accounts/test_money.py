@@ -50,7 +50,7 @@ async def test_of_a_dear_message_only_the_unaccepted_segments_are_paid_back(hous
     one, two, three = link.submitted
     link.answer(one, three)
     link.answer(two, outcome=Outcome.REFUSED)
-    await link.turn.once()
+    await link.turn.run_once()
     assert (house.credits(), house.entries("sms_refund")) == (994, [3])
     house.assert_sound()
 
@@ -62,9 +62,9 @@ async def test_refunds_of_a_turn_are_one_entry_a_send(house: House) -> None:
     await house.send(phones(5))
     await house.send(phones(3, first=10))
     await house.send(phones(2, first=20), account_id=chidi)
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values(), outcome=Outcome.REFUSED)
-    await link.turn.once()
+    await link.turn.run_once()
     assert sorted(house.entries("sms_refund")) == [2, 3, 5]
     assert (house.credits(), house.credits(chidi)) == (1_000, 100)
     house.assert_sound()
@@ -82,7 +82,7 @@ async def test_a_refund_arms_the_alarm_again_that_a_charge_had_fired(house: Hous
     assert not armed()
     while link.open:
         link.answer(*link.open.values(), outcome=Outcome.REFUSED)
-        await link.turn.once()
+        await link.turn.run_once()
     assert armed()
     house.assert_sound()
 
@@ -110,7 +110,7 @@ async def test_charges_refunds_and_the_operators_commands_at_once_lose_nothing(
 
     async def turn() -> None:
         for k in range(30):
-            await link.turn.once()
+            await link.turn.run_once()
             link.answer(
                 *link.open.values(),
                 outcome=(Outcome.ACCEPTED, Outcome.REFUSED, Outcome.THROTTLED)[k % 3],
@@ -123,7 +123,7 @@ async def test_charges_refunds_and_the_operators_commands_at_once_lose_nothing(
             *(send(k) for k in range(60)),
             *(loop.run_in_executor(threads, operate, k) for k in range(40)),
         )
-    await link.turn.once()
+    await link.turn.run_once()
     assert not any(isinstance(result, ServiceError) for result in accepted)
     assert house.credits() == 1_000 + 20 * 7 - 20 * 3 + sum(house.entries("sms_charge")) + sum(
         house.entries("sms_refund")

@@ -35,7 +35,7 @@ async def lived(house: House) -> None:
     for state in (ReceiptState.DELIVRD, ReceiptState.UNDELIV):
         link = await house.submitted()
         link.receive(link.answer(*link.open.values())[0], PHONE, state)
-        await link.turn.once()
+        await link.turn.run_once()
 
 
 def found(house: House) -> list[str]:
@@ -155,9 +155,9 @@ async def test_a_partner_is_held_to_its_customers_and_each_endpoint_to_itself(ho
     )
     await house.send(account_id=customer)
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     assert found(house) == []
     with house.db.write() as tx:
         tx.execute(webhook_queue.delete().where(webhook_queue.c.endpoint_id == partner.id))

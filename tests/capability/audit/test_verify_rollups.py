@@ -20,9 +20,9 @@ from heliograph.messages.reports.count_rollups import (
     RESTS,
     SETTLED_AFTER_MS,
     RollupCounter,
-    marked,
+    find_marked,
 )
-from heliograph.messages.retention.retention import MESSAGES, keep_from
+from heliograph.messages.retention.retention import MESSAGES, store_first_kept
 from heliograph.messages.rollups import MARKED_FOR_MS
 from heliograph.messages.tables import rollup_marks, rollups
 from tests.support.capability.campaigning import sent
@@ -40,12 +40,12 @@ async def moved_on(house: House) -> None:
     """
     await sent(house, people=3)
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     first, second, _ = link.open.values()
     clock.move(LATE_MS)
     link.receive(link.answer(first)[0], None)
     link.answer(second, outcome=Outcome.REFUSED, command_status=0x0B)
-    await link.turn.once()
+    await link.turn.run_once()
 
 
 def stored(house: House) -> dict[str, int]:
@@ -100,7 +100,7 @@ async def test_messages_without_roll_ups_are_found_unless_some_may_have_been_del
         [(_, what)] = verify_rollups(tx)
     assert "delivered 0 (its messages add up to 1)" in what
     async with house.db.hot() as hot:
-        await keep_from(hot, MESSAGES, first_id_of(clock.now_ms() + 1))
+        await store_first_kept(hot, MESSAGES, first_id_of(clock.now_ms() + 1))
     with house.db.read() as tx:
         assert verify_rollups(tx) == []
 
@@ -116,7 +116,7 @@ async def test_the_migration_marks_what_is_stored_and_the_service_counts_it(hous
             FILLED_BY._mark_all()
     RollupCounter(house.db).once(clock.now_ms())
     with house.db.read() as tx:
-        assert marked(tx) == []  # nothing can change any more that was marked so
+        assert find_marked(tx) == []  # nothing can change any more that was marked so
         assert verify_rollups(tx) == []
     assert stored(house) == before
 
@@ -127,15 +127,15 @@ async def test_a_mark_stays_until_all_that_relied_on_it_is_counted(house: House)
     now_ms = clock.now_ms()
     counter = RollupCounter(house.db)
     with house.db.read() as tx:
-        found = marked(tx)  # two of them, if the test runs where one begins
+        found = find_marked(tx)  # two of them, if the test runs where one begins
     quarter = found[0]
     assert now_ms < quarter.until_ms <= now_ms + MARKED_FOR_MS
     counter.once(quarter.until_ms + SETTLED_AFTER_MS)
     with house.db.read() as tx:
-        assert [each.quarter_ms for each in marked(tx)] == [each.quarter_ms for each in found]
+        assert [each.quarter_ms for each in find_marked(tx)] == [each.quarter_ms for each in found]
     counter.once(quarter.until_ms + 2 * SETTLED_AFTER_MS)
     with house.db.read() as tx:
-        assert marked(tx) == []
+        assert find_marked(tx) == []
         assert verify_rollups(tx) == []
 
 
@@ -144,13 +144,13 @@ async def test_what_changes_after_a_mark_has_ended_is_marked_anew(house: House) 
     """A receipt comes an hour later: the mark of its message is long gone."""
     await sent(house, people=1)
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     [submission] = link.open.values()
-    carrier_ref, _ = link.answer(submission), await link.turn.once()
+    carrier_ref, _ = link.answer(submission), await link.turn.run_once()
     RollupCounter(house.db).once(clock.now_ms() + 2 * SETTLED_AFTER_MS)
     clock.move(LATE_MS + MARKED_FOR_MS)
     link.receive(carrier_ref[0], None)
-    await link.turn.once()
+    await link.turn.run_once()
     assert stored(house)["delivered"] == 1
     house.assert_sound()
 
@@ -160,10 +160,10 @@ async def test_a_quarter_of_many_messages_rests_before_it_is_counted_at_all(hous
     """A short load is over before anything is counted. A quarter of few messages never waits."""
     await sent(house, people=FEW + 1)
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     for submission in list(link.open.values()):
         link.answer(submission)
-    await link.turn.once()
+    await link.turn.run_once()
     rest_ms = round(RESTS * MESSAGE_TAKES_MS * (FEW + 1))
     counter, now_ms = RollupCounter(house.db), clock.now_ms()
     for later_ms, is_counted in ((0, False), (rest_ms - 1, False), (rest_ms, True)):

@@ -8,7 +8,7 @@ from heliograph.audit.tallies import verify_tallies
 from heliograph.base import clock
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import Outcome
-from heliograph.messages.retention.retention import MESSAGES, keep_from
+from heliograph.messages.retention.retention import MESSAGES, store_first_kept
 from heliograph.messages.tables import tallies
 from tests.support.capability.campaigning import sent
 from tests.support.capability.sending import House
@@ -32,11 +32,11 @@ async def test_a_tally_that_is_not_what_its_messages_add_up_to_is_found(
     """Of three texts, one is delivered, one is refused and paid back, and one is queued."""
     made = await sent(house, people=3)
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     first, second, _ = link.open.values()
     link.receive(link.answer(first)[0], None)
     link.answer(second, outcome=Outcome.REFUSED, command_status=0x0B)
-    await link.turn.once()
+    await link.turn.run_once()
     house.assert_sound()
     is_, says = TAMPERED[figure]
     with house.db.write() as tx:
@@ -72,6 +72,6 @@ async def test_messages_of_a_campaign_without_tallies_are_found_unless_some_may_
         " credits 0 (its messages add up to 3)"
     )
     async with house.db.hot() as hot:
-        await keep_from(hot, MESSAGES, first_id_of(clock.now_ms() + 1))
+        await store_first_kept(hot, MESSAGES, first_id_of(clock.now_ms() + 1))
     with house.db.read() as tx:
         assert verify_tallies(tx) == []

@@ -157,7 +157,7 @@ async def test_what_a_carrier_has_goes_on_and_what_it_gives_back_is_not_tried_ag
     running = Running(house, 4)
     await running.look()
     running.link.window = 3
-    await running.link.turn.once()
+    await running.link.turn.run_once()
     opts(house, 0, 1, 2)
     await running.look()
     assert (house.count(opt_outs), set(house.statuses())) == (3, {"queued"}), (
@@ -169,7 +169,7 @@ async def test_what_a_carrier_has_goes_on_and_what_it_gives_back_is_not_tried_ag
         strict=True,
     ):
         running.link.answer(submission, outcome=outcome)
-    await running.link.turn.once()
+    await running.link.turn.run_once()
     clock.move(by_ms=121_000)
     try:
         assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=False) == 0

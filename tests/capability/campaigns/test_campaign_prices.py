@@ -15,7 +15,7 @@ from heliograph.campaigns.price import Pricing
 from heliograph.carriers import GENERAL, current_rates, routing
 from heliograph.database.database import Database
 from heliograph.messages.accept import FACTS, Tariff
-from heliograph.messages.accept.judge import Accepted, WalletState, judge
+from heliograph.messages.accept.judge import AcceptedSend, WalletState, judge
 from tests.support.capability.campaigns import add_contacts, write_down
 from tests.support.factories import grant, send_request
 
@@ -84,7 +84,7 @@ def test_an_estimate_is_what_judging_would_charge(
             continue
         request = send_request(amina, phone, text)
         verdict = judge(request, facts, tariff, WalletState(RICH, 0, 0), 0)
-        if isinstance(verdict, Accepted):
+        if isinstance(verdict, AcceptedSend):
             recipients, segments, credits = (
                 recipients + 1,
                 segments + request.segments,

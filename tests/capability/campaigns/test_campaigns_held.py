@@ -90,14 +90,14 @@ async def test_what_comes_back_while_it_is_paused_waits_too(house: House) -> Non
     running = Running(house, 6)
     await running.look()
     running.link.window = 4
-    await running.link.turn.once()
+    await running.link.turn.run_once()
     with house.db.write() as tx:
         campaigns.pause(tx, running.campaign.id)
     await running.look()
     outcomes = (Outcome.THROTTLED, Outcome.RETRY, Outcome.UNANSWERED, Outcome.ACCEPTED)
     for submission, outcome in zip(list(running.link.open.values()), outcomes, strict=True):
         running.link.answer(submission, outcome=outcome)
-    await running.link.turn.once()
+    await running.link.turn.run_once()
     clock.move(by_ms=RESEND_AFTER_MS + 1)
     try:
         assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 1
@@ -130,11 +130,11 @@ async def test_what_comes_back_waits_for_a_decision_that_is_just_stored(
     house = postgresql_house
     running = Running(house, 3)
     await running.look()
-    await running.link.turn.once()
+    await running.link.turn.run_once()
     running.link.answer(*list(running.link.open.values()), outcome=Outcome.THROTTLED)
     with psycopg.connect(house.db.url) as jobs:
         jobs.execute("UPDATE groups SET held = true")
-        turn = asyncio.create_task(running.link.turn.once())
+        turn = asyncio.create_task(running.link.turn.run_once())
         await asyncio.sleep(0.2)
         assert house.count(queue) == 0
     await turn

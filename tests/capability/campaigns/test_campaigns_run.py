@@ -231,7 +231,7 @@ async def test_what_is_queued_of_a_canceled_one_is_paid_back_and_what_a_carrier_
     running = Running(house, 40, message="x" * 161, ahead=20)
     running.link.window = 10
     await running.look()
-    await running.link.turn.once()
+    await running.link.turn.run_once()
     assert len(running.link.open) == 10, "five of two segments"
     with house.db.write() as tx:
         campaigns.cancel(tx, running.campaign.id, now_ms=clock.now_ms())

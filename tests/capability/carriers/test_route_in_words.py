@@ -9,7 +9,7 @@ from heliograph.base import clock
 from heliograph.carriers import LinkState, carrier_states, routing
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
-from heliograph.messages.accept import route_in_words, which_way
+from heliograph.messages.accept import look_up_route, route_in_words
 from heliograph.text import parse_phone
 from tests.support.factories import PHONE, open_carrier
 
@@ -43,7 +43,7 @@ def told(db: Database, *route: str) -> list[str]:
     with db.write() as tx:
         routing.set_route(tx, "", route)
     with db.read() as tx:
-        found = which_way(tx, phone, None, now_ms=clock.now_ms())
+        found = look_up_route(tx, phone, None, now_ms=clock.now_ms())
         return route_in_words(phone, None, found, carrier_states.served_carriers(tx))
 
 

@@ -124,10 +124,10 @@ def test_a_rate_is_set_replaced_and_removed(db: Database, amina: str) -> None:
         left = current_rates.Rates(current_rates.load(tx))
     assert epoch(db) >= before + 4
     assert [
-        rates.for_(amina, number, country)
+        rates.credits_for(amina, number, country)
         for number, country in (("233201", "GH"), ("233241", "GH"), ("234", "NG"))
     ] == [2, None, 1]
-    assert left.for_(amina, "233201", "GH") == 1
+    assert left.credits_for(amina, "233201", "GH") == 1
 
 
 @pytest.mark.judged_in_python

@@ -77,7 +77,7 @@ async def test_submissions_that_died_with_their_process_are_made_again_at_once(
     only_worker(house.db, 1)
     turn = Turn(house.db, facts, 1, lambda state, detail: None, lambda: True, str)
     turn.link = ScriptedLink(turn, 100)
-    await turn.once()
+    await turn.run_once()
     assert house.count(inflight, inflight.c.state == "submitting") == 5
     another = dispatch(house, 2)
     await another.start()

@@ -6,17 +6,17 @@ from heliograph import accounts, carriers
 from heliograph.base import clock
 from heliograph.carriers import GENERAL, SIMULATOR_ID, Sharing, current_rates, routing
 from heliograph.database.database import Database
-from heliograph.messages.accept import which_way
-from heliograph.messages.accept.which_way import WhichWay
+from heliograph.messages.accept import look_up_route
+from heliograph.messages.accept.which_way import RouteLookup
 from heliograph.text import parse_phone
 from tests.support.factories import PHONE, SECRET_KEY, open_carrier
 
 
-def asked(db: Database, account_id: str | None = None) -> WhichWay:
+def asked(db: Database, account_id: str | None = None) -> RouteLookup:
     phone = parse_phone(PHONE)
     assert phone is not None
     with db.read() as tx:
-        return which_way(tx, phone, account_id, now_ms=clock.now_ms())
+        return look_up_route(tx, phone, account_id, now_ms=clock.now_ms())
 
 
 def test_without_a_route_it_says_so(db: Database) -> None:

@@ -225,7 +225,7 @@ async def test_messages_in_doubt_are_owed_until_the_operator_has_asked_the_carri
     on_the_wire = await asyncio.to_thread(told, run, account)
     assert on_the_wire[0] == ["message", "list", "--account", account, "--status", "queued"]
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     commands = await asyncio.to_thread(told, run, account)
     assert commands[0][:6] == ["message", "settle", "--carrier", "carrier", "--account", account]
     await asyncio.to_thread(settle, run, house.db, account)
@@ -240,10 +240,10 @@ async def test_what_was_sent_owes_nothing_and_its_receipts_come_after_the_closin
     link = await house.submitted("233201234567")
     [submission] = link.open.values()
     [ref] = link.answer(submission)
-    await link.turn.once()
+    await link.turn.run_once()
     await asyncio.to_thread(settle, run, house.db, account)
     link.receive(ref, submission.recipient)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered"]
     proven(house.db)
 
@@ -352,7 +352,7 @@ async def test_everything_is_told_at_once_and_settled_by_the_commands_as_they_st
     account = text(house.db, house.amina)
     link = await house.submitted(phones(2))
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     await house.send(phones(3))
     await house.send(phones(4), sandbox=True, sender="SANDBOX")
     await asyncio.to_thread(

@@ -23,12 +23,12 @@ def failed(house: House) -> list[str]:
         link = house.turn(100)
         for place, reference in enumerate(("order-1", "order-2", None)):
             await house.send(phones(3)[place], TEXT, reference=reference)
-            await link.turn.once()
+            await link.turn.run_once()
         first, second, third = link.submitted
         link.answer(first)
         link.answer(second, outcome=Outcome.REFUSED, command_status=0x0B)
         link.answer(third, outcome=Outcome.REFUSED, command_status=0x401)
-        await link.turn.once()
+        await link.turn.run_once()
         return [ids.text_of_raw("msg", row.id) for row in house.messages()]
 
     return Beside(house).do(make)

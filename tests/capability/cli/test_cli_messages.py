@@ -119,10 +119,10 @@ def test_a_message_is_as_old_in_doubt_as_the_last_of_its_segments(run: Run, besi
         link = await house.submitted(text=TEXT * 20)
         one, *others = link.submitted
         link.answer(one, outcome=Outcome.UNANSWERED)
-        await link.turn.once()
+        await link.turn.run_once()
         clock.move(by_ms=60_000)
         link.answer(*others, outcome=Outcome.UNANSWERED)
-        await link.turn.once()
+        await link.turn.run_once()
 
     beside.do(make)
     assert run("message", "list", "--in-doubt", "--older-than", "30s", "--json").json == []

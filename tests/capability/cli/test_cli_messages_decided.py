@@ -73,7 +73,7 @@ def test_all_of_a_carrier_are_settled_or_sent_again_but_no_otp(
 
     async def go_on(house: House) -> list[tuple[int, int]]:
         link = house.turn()
-        await link.turn.once()
+        await link.turn.run_once()
         return [(submission.part, submission.attempt) for submission in link.submitted]
 
     assert beside.do(go_on) == [(1, 2), (2, 2), (3, 2)]

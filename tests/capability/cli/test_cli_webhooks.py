@@ -179,7 +179,7 @@ async def test_events_and_attempts_are_listed_and_replayed(house: House, run: Ru
             AttemptResult(replace(row, tries=4), clock.now_ms(), 12, status, reason, answer, None)
         )
     task = asyncio.create_task(recorder.run(lambda batch: recording.append(list(batch))))
-    await recorder.emptied()
+    await recorder.wait_until_empty()
     task.cancel()
     listed = (await later(run, "webhook", "events", made["id"], "--json")).json
     assert [(event["outcome"], event["tries"]) for event in listed] == [
@@ -258,7 +258,7 @@ async def test_attempts_are_those_of_the_newest_events_however_late_an_older_one
         reason = None if status == 200 else "status"
         recorder.add(AttemptResult(row, clock.now_ms() + late_ms, 12, status, reason, "said", None))
     task = asyncio.create_task(recorder.run(lambda batch: None))
-    await recorder.emptied()
+    await recorder.wait_until_empty()
     task.cancel()
     newest_first = [ids.text_of_raw("evt", row.event_id) for row in reversed(rows)]
     for limit in (1, 3, 4):

@@ -142,7 +142,7 @@ def found_version(url: str) -> str | None:
     db = Database(url)
     try:
         with db.read() as tx:
-            return schema.found_version(tx)
+            return schema.stored_version(tx)
     finally:
         db.close()
 

@@ -108,7 +108,7 @@ def test_a_directory_full_of_other_things_is_told_and_only_the_services_own_file
     monkeypatch.setattr(private_files, "ENTRIES_MAX", 2)
     for name in ("a.txt", "b.txt", "secret.key"):
         (tmp_path / name).touch(0o644)
-    assert private_files.open_to_others(tmp_path, None) == ([tmp_path / "secret.key"], False)
+    assert private_files.find_public_files(tmp_path, None) == ([tmp_path / "secret.key"], False)
     private_files.make_private(tmp_path, None)
     assert [mode(tmp_path / name) for name in ("a.txt", "secret.key")] == [0o644, 0o600]
 
@@ -151,7 +151,7 @@ def test_another_users_settings_that_our_group_may_read_are_not_told(
     monkeypatch.setattr(os, "geteuid", lambda: settings.stat().st_uid + 1)
     for open_to, told in ((0o640, []), (0o644, [settings])):
         settings.chmod(open_to)
-        assert private_files.open_to_others(tmp_path, None) == (told, True)
+        assert private_files.find_public_files(tmp_path, None) == (told, True)
 
 
 @pytest.mark.parametrize("there", [False, True])

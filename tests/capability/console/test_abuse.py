@@ -23,7 +23,7 @@ DIGITS = "23320123"
 
 def refused(db: Database) -> list[str]:
     with db.read() as tx:
-        return [each.digits for each in otp.blocked(tx, clock.now_ms(), limit=9)]
+        return [each.digits for each in otp.find_blocked(tx, clock.now_ms(), limit=9)]
 
 
 def test_a_range_is_blocked_with_a_reason_and_let_go(

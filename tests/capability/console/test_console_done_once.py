@@ -135,7 +135,7 @@ def doubtful(house: House) -> House:
     async def made() -> None:
         link = await in_doubt(house)
         link.receive("aa1", PHONE, ReceiptState.UNDELIV)
-        await link.turn.once()
+        await link.turn.run_once()
         await house.db.close_hot()
 
     asyncio.run(made())

@@ -91,7 +91,7 @@ def test_changes_at_once_are_told_one_after_the_other_and_a_repeated_one_once(
 
 
 def locked_wallet(account_id: str) -> Callable[[Connection], object]:
-    return lambda tx: wallet.locked(tx, account_id)
+    return lambda tx: wallet.lock_wallet(tx, account_id)
 
 
 def test_two_grants_at_once_say_what_each_found_and_left(
@@ -194,7 +194,7 @@ def test_who_waits_for_another_change_answers_for_the_loss_of_the_own_one(
     visitor.get("/console/routes")
 
     def dearer(tx: Connection) -> None:
-        pricing.changed_without_loss(
+        pricing.change_without_loss(
             tx,
             lambda: pricing.set_cost(tx, "gh-main", "", "0.09", "GHS"),
             allows_loss=allows_loss,

@@ -249,10 +249,10 @@ def test_a_receipt_is_matched_to_a_message_after_what_that_does_is_shown(
     async def doubtful(house: House) -> None:
         link = await in_doubt(house)
         await house.send(PHONE)
-        await link.turn.once()
+        await link.turn.run_once()
         link.receive("aa1", PHONE, ReceiptState.UNDELIV)
         link.receive("aa2", phones(1)[0])
-        await link.turn.once()
+        await link.turn.run_once()
 
     made(doubtful, house)
     sign_in_operator(visitor, db, OperatorRole.SUPPORT)
@@ -274,7 +274,7 @@ def test_a_receipt_is_matched_to_a_message_after_what_that_does_is_shown(
     assert house.statuses()[0] == "failed/undeliverable"
     with db.read() as tx:
         [logged] = users.operator_entries(tx, PageWanted(9, None))
-        assert work_lists.waiting(tx, [house.carrier_id])[0].unmatched == 1
+        assert work_lists.count_waiting(tx, [house.carrier_id])[0].unmatched == 1
     assert (logged.entry.action, logged.entry.record) == ("message.match", message)
     assert visitor.get(f"{path}?receipt=carrier/aa1").status_code == 404
     assert "Decided by hand" in visitor.get(f"/console/messages/{message}").text

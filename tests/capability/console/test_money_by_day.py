@@ -132,14 +132,14 @@ def test_an_operator_asks_for_a_proof_and_sees_its_result_after_a_reload(
         logged = [each.entry.action for each in users.operator_entries(tx, PageWanted(9, None))]
     assert logged == ["ledger.verify"], "asked for twice, and begun once"
     assert "Asked for a proof of the ledger" in visitor.get("/console/log").text
-    job.look()
+    job.start_next()
     assert job._prover is not None
     assert "A proof" in visitor.get(path).text
     job._prover.join(60)
     assert "The ledger is proven." in visitor.get(path).text
     visitor.post(path, {})
-    job.look()
-    job.look()
+    job.start_next()
+    job.start_next()
     job.stop()
     assert "The last proof was broken off" in visitor.get(path).text
 

@@ -8,7 +8,7 @@ from heliograph import contacts
 from heliograph.base import clock
 from heliograph.contacts import Changer, ChangerKind, Contact, ContactOwner, ContactPatch
 from heliograph.database.database import Database
-from heliograph.opt_outs import OptOutOwner, OptOutSource, lift, suppress, suppressed_among
+from heliograph.opt_outs import OptOutOwner, OptOutSource, find_suppressed, lift, suppress
 from heliograph.opt_outs.suppression import scope_of_sender
 from heliograph.text import parse_phone
 from tests.support.factories import PHONE, phones
@@ -28,7 +28,7 @@ def saved(
 
 def sources(db: Database, account_id: str, *asked: str) -> dict[str, OptOutSource]:
     with db.read() as tx:
-        return suppressed_among(tx, OptOutOwner(account_id, False), asked)
+        return find_suppressed(tx, OptOutOwner(account_id, False), asked)
 
 
 @pytest.mark.parametrize(

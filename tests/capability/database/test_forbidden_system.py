@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from heliograph.base.settings import Settings
 from heliograph.database import migrate, restored_copy
 from heliograph.database.database import Database
-from heliograph.database.hosts import NOT_TOLD_APART
+from heliograph.database.hosts import CLUSTERS_UNKNOWN
 from heliograph.processes.checks.doctor import examine
 from tests.support.factories import SECRET_KEY, awaited
 from tests.support.services.postgres import OWNER, PrivatePostgres
@@ -50,7 +50,7 @@ async def test_both_kinds_of_connections_are_made_without_it(
         assert not restored_copy.is_elsewhere(db, tmp_path)
         assert [
             line["reason"] for line in logs if line["event"] == "database_clusters_not_told_apart"
-        ] == [NOT_TOLD_APART] * ("," in url)
+        ] == [CLUSTERS_UNKNOWN] * ("," in url)
         await db.close_hot()
         db.close()
 
@@ -65,4 +65,4 @@ def test_doctor_says_what_is_not_guarded_where_there_are_several(
             if finding.check == "database hosts"
         ]
 
-    assert (found(forbidding), found(twice(forbidding))) == ([], [NOT_TOLD_APART])
+    assert (found(forbidding), found(twice(forbidding))) == ([], [CLUSTERS_UNKNOWN])

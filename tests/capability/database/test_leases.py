@@ -25,15 +25,15 @@ def looks_for(lease: Lease, seconds: int) -> None:
     """Looks every second."""
     for _ in range(seconds):
         clock.move(by_ms=1_000)
-        lease.look()
+        lease.refresh()
 
 
 def test_who_shows_himself_is_left_alone(db: Database) -> None:
     first, second = begun(db), begun(db)
     for _ in range(60):
         clock.move(by_ms=1_000)
-        first.look()
-        second.look()
+        first.refresh()
+        second.refresh()
     assert (first.count("api"), second.count("api"), first.count("worker")) == (2, 2, 0)
 
 
@@ -44,9 +44,9 @@ def test_who_stands_still_for_30_s_is_retired_and_learns_it(db: Database) -> Non
     looks_for(living, 2)
     assert living.count("api") == 1
     with pytest.raises(Retired):
-        dead.look()
+        dead.refresh()
     dead.begin()
-    dead.look()
+    dead.refresh()
     assert dead.count("api") == 2
 
 
@@ -57,18 +57,18 @@ def test_a_server_on_sqlite_shows_nothing_and_is_not_retired_by_a_command_beside
     looks_for(command, 60)
     assert (command.count("serve"), command.count("listen")) == (0 if db.postgresql else 1, 1)
     with pytest.raises(Retired):
-        (server if db.postgresql else killed).look()
+        (server if db.postgresql else killed).refresh()
 
 
 def test_who_has_not_looked_for_long_retires_nobody_by_what_he_saw_before(db: Database) -> None:
     stopped, living = begun(db), begun(db)
     looks_for(living, 20)
     clock.move(by_ms=90_000)  # the whole machine was asleep: neither has shown himself
-    stopped.look()
-    living.look()
+    stopped.refresh()
+    living.refresh()
     clock.move(by_ms=1_000)
-    stopped.look()
-    living.look()
+    stopped.refresh()
+    living.refresh()
     assert (stopped.count("api"), living.count("api")) == (2, 2)
 
 
@@ -78,10 +78,10 @@ def test_who_stood_still_for_20_s_writes_nothing_more_long_before_others_take_ov
     stopped, living = begun(db, "worker"), begun(db, "worker")
     for _ in range(12):  # beats after 5 and 10 s
         looks_for(stopped, 1)
-        living.look()
+        living.refresh()
     for seconds in range(3, 40):
         clock.move(by_ms=1_000)
-        living.look()
+        living.refresh()
         assert living.may_write()
         assert living.count("worker") == (2 if seconds < 30 else 1), seconds
         # a SQLite file has no others
@@ -92,10 +92,10 @@ def test_who_stands_in_for_others_retires_them_at_once(db: Database) -> None:
     api, server = begun(db), begun(db, "serve")
     worker = Lease(db, "worker")
     worker.begin(("serve", "worker"))
-    api.look()
+    api.refresh()
     assert [api.count(kind) for kind in ("api", "serve", "worker")] == [1, 0, 1]
     with pytest.raises(Retired):
-        server.look()
+        server.refresh()
 
 
 def test_who_waives_its_part_of_a_rate_has_none_unless_all_do(db: Database) -> None:
@@ -107,16 +107,16 @@ def test_who_waives_its_part_of_a_rate_has_none_unless_all_do(db: Database) -> N
         ({8}, set(), [first, second]),
     ]:
         first.waived, second.waived = frozenset(waived_by_first), frozenset(waived_by_second)
-        first.look()
-        second.look()
-        first.look()
+        first.refresh()
+        second.refresh()
+        first.refresh()
         assert (
             senders(first.peers, 7)
             == senders(second.peers, 7)
             == sorted(lease.number for lease in having)
         )
     first.waived = frozenset({7})
-    first.look()
+    first.refresh()
     first.begin()  # as a new process: it has not looked for the carrier yet
     assert first.peers[first.number].waived == frozenset()
 
@@ -132,7 +132,7 @@ def test_what_began_under_a_former_epoch_has_no_permission_any_more(postgresql_u
     with db.write() as tx:
         tx.execute(workers.delete())
     with pytest.raises(Retired):
-        lease.look()
+        lease.refresh()
     assert not former()
     assert not lease.may_write()
     lease.begin()

@@ -116,11 +116,11 @@ def test_a_migration_that_does_not_get_its_lock_gives_up_in_time_and_says_who_ke
             migrate.upgrade(database.url, said.append)
     assert any("9999 waits for a lock: a report" in line for line in said)
     with database.read() as tx:
-        assert schema.found_version(tx) == before
+        assert schema.stored_version(tx) == before
     migrate.upgrade(database.url, said.append)
     with database.read() as tx:
         assert (
-            schema.found_version(tx),
+            schema.stored_version(tx),
             tx.execute(sa.select(schema.installation.c.readable_by)).scalar_one(),
         ) == (
             "9999",

@@ -15,7 +15,7 @@ from heliograph.database.statements import (
     Id,
     Row,
     Text,
-    same,
+    portable,
     values_of,
 )
 from tests.support.factories import awaited
@@ -35,7 +35,7 @@ _ECHO: Final = BatchStatement(
     postgresql="SELECT g.* FROM :given AS g WHERE text IS NULL OR text NOT LIKE 'not %'",
     sqlite=f"SELECT {values_of(_Values)} WHERE :text IS NULL OR :text NOT LIKE 'not %'",
 )
-_SAME: Final = same(_Values, _Values, f"SELECT {values_of(_Values)}")
+_SAME: Final = portable(_Values, _Values, f"SELECT {values_of(_Values)}")
 VALUES: Final = [
     _Values(f"{1:032x}", 'a "quote", a \\ and 100 % of {é}', True, b"\x00\xff", 2**53),
     _Values(f"{2:032x}", None, False, b"", -1),

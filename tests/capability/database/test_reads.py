@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.database.database import Database
-from heliograph.database.reads import records_of, reporting_rows, streamed_records
+from heliograph.database.reads import records_of, report_rows, stream_records
 from heliograph.database.statements import Int, Row, Text
 
 
@@ -36,7 +36,7 @@ def _at_once(tx: Connection, query: Any, kind: type[Any]) -> list[Any]:
 
 
 def _streamed(tx: Connection, query: Any, kind: type[Any]) -> list[Any]:
-    return list(streamed_records(tx, query, kind))
+    return list(stream_records(tx, query, kind))
 
 
 @pytest.mark.parametrize("read", [_at_once, _streamed])
@@ -68,6 +68,6 @@ def test_a_column_that_is_no_field_is_refused(
 def test_streamed_records_are_told_as_rows_are(db: Database) -> None:
     told: list[int] = []
     query = sa.union_all(sa.select(CODE, CREDITS), sa.select(CODE, CREDITS)).subquery()
-    with db.read() as tx, reporting_rows(tx, told.append):
-        assert list(streamed_records(tx, sa.select(query), Named)) == [Named("GH", 7)] * 2
+    with db.read() as tx, report_rows(tx, told.append):
+        assert list(stream_records(tx, sa.select(query), Named)) == [Named("GH", 7)] * 2
     assert told == [2]

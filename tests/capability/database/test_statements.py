@@ -110,7 +110,7 @@ def test_sqlite_takes_each_and_answers_the_columns_that_it_declares(sqlite_url: 
             "[]"
             if takes_arrays and statement.given[place].is_array
             else SOME[statement.given[place].type]
-            for place in text.places
+            for place in text.positions
         ]
         if isinstance(statement, BatchStatement) and statement.is_asked_once:
             values = ["[]"]

@@ -113,7 +113,7 @@ def test_commands_say_so_in_one_line(
     )
     db = Database(postgresql_url)
     with db.read() as tx:
-        assert secret_key_canary.found(tx) is None  # nothing was written by that clock
+        assert secret_key_canary.load(tx) is None  # nothing was written by that clock
     db.close()
 
 
@@ -126,8 +126,10 @@ def test_sqlite_has_no_clock_of_its_own(machine: Machine, sqlite_url: str) -> No
 
 
 def test_a_slow_answer_says_nothing_against_a_clock() -> None:
-    assert timekeeping.Measured(ahead_us=3_000_000, within_us=1_200_000).apart_ms < START_MS_MAX
-    assert timekeeping.Measured(ahead_us=-3_000_000, within_us=5_000).apart_ms > START_MS_MAX
+    assert (
+        timekeeping.ClockDifference(ahead_us=3_000_000, within_us=1_200_000).apart_ms < START_MS_MAX
+    )
+    assert timekeeping.ClockDifference(ahead_us=-3_000_000, within_us=5_000).apart_ms > START_MS_MAX
 
 
 def test_processes_of_the_databases_machine_have_exactly_its_time(postgresql_url: str) -> None:
@@ -144,9 +146,9 @@ def test_processes_of_the_databases_machine_have_exactly_its_time(postgresql_url
 
 
 def test_what_is_more_than_the_error_is_corrected() -> None:
-    assert timekeeping.Measured(ahead_us=2_001, within_us=2_000).to_correct_us == 2_001
-    assert timekeeping.Measured(ahead_us=-2_001, within_us=2_000).to_correct_us == -2_001
-    assert timekeeping.Measured(ahead_us=-2_000, within_us=2_000).to_correct_us == 0
+    assert timekeeping.ClockDifference(ahead_us=2_001, within_us=2_000).to_correct_us == 2_001
+    assert timekeeping.ClockDifference(ahead_us=-2_001, within_us=2_000).to_correct_us == -2_001
+    assert timekeeping.ClockDifference(ahead_us=-2_000, within_us=2_000).to_correct_us == 0
 
 
 def test_a_difference_that_comes_later_is_neared_and_time_never_goes_back(
@@ -183,10 +185,10 @@ async def test_while_the_clocks_dispute_nothing_is_claimed_and_nothing_expires(
     assert clock.is_disputed()
     sweeps = Sweeps(house.db, lease_of(house.db, WORKER), house.queue, {}, lambda _: None)
     await sweeps._fail_expired()
-    await link.turn.once()
+    await link.turn.run_once()
     assert (link.submitted, house.statuses()) == ([], ["queued"] * 3)
     machine.running_s = 0
     clock_watch.compare(house.db)
     assert not clock.is_disputed()
-    await link.turn.once()
+    await link.turn.run_once()
     assert len(link.submitted) == 3

@@ -18,7 +18,7 @@ from heliograph.messages.accept import Chunker
 from heliograph.messages.accept.answer import send_answer
 from heliograph.messages.tables import messages
 from heliograph.opt_outs import OptOutOwner, OptOutSource
-from heliograph.opt_outs.read import suppressed_among
+from heliograph.opt_outs.read import find_suppressed
 from heliograph.wallet.verify_hours import verify_hours
 from tests.support.capability.campaigns import now
 from tests.support.capability.doubtful import Beside
@@ -73,7 +73,7 @@ def upgraded(house: House, url: str) -> House:
 def assert_who_has_opted_out_is_left_alone(house: House) -> None:
     with house.db.read() as tx:
         of_live, of_sandbox = (
-            suppressed_among(
+            find_suppressed(
                 tx, OptOutOwner(house.amina, sandbox), (*OPTED_OUT, OUT_IN_SANDBOX, BACK, KEPT)
             )
             for sandbox in (False, True)

@@ -109,9 +109,9 @@ async def test_such_an_answer_is_not_sent_again_if_its_carrier_gives_it_back(lin
     await line.says("OFFERS")
     await answer(line)
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     await line.says("STOP")
     link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == [BLOCKED]
     house.assert_sound()

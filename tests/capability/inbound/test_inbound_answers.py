@@ -8,7 +8,7 @@ from heliograph.inbound.route import ANSWERS_WITHIN_MS
 from heliograph.jobs.retention import retain
 from heliograph.messages.read import INBOUND_PREFIX, message_of
 from heliograph.messages.replies import REPLIES_MAX, answers_of
-from heliograph.messages.retention import kept_for
+from heliograph.messages.retention import read_retention
 from heliograph.messages.tables import answering_sends, message_replies
 from tests.support.capability.inbox import Inbox, written
 from tests.support.capability.sent_messages import store_sent
@@ -79,7 +79,7 @@ async def test_a_message_names_the_newest_of_many_replies_for_as_long_as_it_is_k
         tx.execute(answering_sends.insert().values(answering))
     for days, left in ((0, True), (3, False)):
         clock.move(days * DAY_MS)
-        await retain(inbox.db, kept_for(1, 2))
+        await retain(inbox.db, read_retention(1, 2))
         with inbox.db.read() as tx:
             kept = {
                 table.name: tx.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()

@@ -214,7 +214,7 @@ async def test_a_reply_stands_before_bulk_and_names_what_it_answers(line: Line) 
         ranks = list(tx.execute(sa.select(queue.c.rank_us).order_by(queue.c.send_id)).scalars())
     assert ranks[1] < ranks[0]
     link = house.turn(1)
-    await link.turn.once()
+    await link.turn.run_once()
     assert [each.recipient for each in link.submitted] == [PHONE]
 
 

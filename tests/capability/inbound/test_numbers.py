@@ -15,7 +15,7 @@ from heliograph.database.database import Database
 from heliograph.inbound.record import record
 from heliograph.inbound.tables import inbound, inbound_parts, numbers
 from heliograph.jobs.retention import retain
-from heliograph.messages.retention import kept_for
+from heliograph.messages.retention import read_retention
 from heliograph.text import GSM_7
 from tests.support.capability.commands import Run
 from tests.support.factories import awaited, open_account, open_carrier
@@ -130,7 +130,7 @@ async def test_texts_are_erased_after_their_days_and_deleted_after_more(db: Data
     await came(db, carrier_id, PHONE, "4567", "long ago", now_ms - 50 * DAY_MS)
     await came(db, carrier_id, PHONE, "4567", "old", now_ms - PAST_MS)
     await came(db, carrier_id, PHONE, "4567", "new", now_ms)
-    await retain(db, kept_for(7, 40))
+    await retain(db, read_retention(7, 40))
     assert kept(db) == [(None, None), (PHONE, "new")]
     with db.read() as tx:
         pdus = tx.execute(sa.select(inbound.c.pdu).order_by(inbound.c.id)).scalars().all()

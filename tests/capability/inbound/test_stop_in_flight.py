@@ -39,18 +39,18 @@ async def test_what_comes_back_is_blocked_and_refunded(line: Line, outcome: Outc
     await house.send([PHONE, OTHER])
     await house.send(PHONE, "123456", kind="otp")
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     await line.says("STOP")
     assert house.statuses() == ["queued"] * 3, "a carrier has all of it"
     link.answer(*link.open.values(), outcome=outcome)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["failed/blocked", "queued", "queued"], (
         "the other phone's text and the one-time password go on"
     )
     assert house.credits() == before - 2
     clock.move(by_ms=20_000)
     try:
-        await link.turn.once()
+        await link.turn.run_once()
     finally:
         clock.move(by_ms=-20_000)
     assert [each.recipient for each in link.submitted].count(PHONE) == 3
@@ -68,11 +68,11 @@ async def test_of_a_long_text_the_segments_that_no_carrier_accepted_are_refunded
     await line.says("STOP")
     link.answer(first)
     link.answer(second, outcome=Outcome.THROTTLED)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["failed/blocked"]
     assert house.credits() == before - 3, "the third segment is still on the wire"
     link.answer(third)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.credits() == before - 2
     assert house.count(queue) == house.count(inflight) == 0
     house.assert_sound()
@@ -88,10 +88,10 @@ async def test_an_opt_out_of_one_sender_blocks_that_senders_texts_alone(line: Li
     await house.send(PHONE, sender=SHORT_CODE)
     await house.send(PHONE, sender=SENDER)
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     await line.says("stop")
     link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["failed/blocked", "queued"]
 
 
@@ -105,12 +105,12 @@ async def test_what_passes_the_opt_out_is_tried_again(house: House) -> None:
     try:
         await house.send(PHONE, "Your receipt.", transactional=True)
         link = house.turn()
-        await link.turn.once()
+        await link.turn.run_once()
         assert len(link.open) == 2
         link.answer(*link.open.values(), outcome=Outcome.UNSPENT)
-        await link.turn.once()
+        await link.turn.run_once()
         assert house.statuses() == ["queued"] * 2
-        await link.turn.once()
+        await link.turn.run_once()
         assert len(link.open) == 2
     finally:
         clock.move(by_ms=-PASSES_AFTER_MS)
@@ -121,11 +121,11 @@ async def test_an_answer_to_help_is_tried_again_and_stays_at_the_next_stop(house
     line = Line(house)
     await line.says("HELP")
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=1)
     await line.says("STOP")
     link.answer(*link.open.values(), outcome=Outcome.UNSPENT)
-    await link.turn.once()
+    await link.turn.run_once()
     await line.says("STOP")
     assert house.statuses() == ["queued", "queued"]
     house.assert_sound()
@@ -153,9 +153,9 @@ async def test_what_was_accepted_beside_a_stop_is_not_tried_again(house: House) 
     clock.move(by_ms=ACCEPTED_BESIDE_MS // 2)
     await house.send(PHONE, "Accepted beside it.", transactional=True)
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["failed/blocked"]
     house.assert_sound()
 
@@ -175,13 +175,13 @@ async def test_what_passes_an_opt_out_passes_a_later_one_of_its_sender(
     await house.send(PHONE, "Your receipt.", sender=SHORT_CODE, transactional=True)
     link = house.turn()
     if place == "with a carrier":
-        await link.turn.once()
+        await link.turn.run_once()
     clock.move(by_ms=PASSES_AFTER_MS)
     line.number_has(opt_out_scope="sender")
     await line.says("STOP")
     if place == "with a carrier":
         link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
-        await link.turn.once()
+        await link.turn.run_once()
     assert house.statuses() == ["queued"]
     assert len(line.out()) == 2
     house.assert_sound()
@@ -192,7 +192,7 @@ async def test_who_says_start_before_it_comes_back_gets_it(line: Line) -> None:
     link = await line.house.submitted(PHONE)
     await line.says("STOP", "START")
     link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
-    await link.turn.once()
+    await link.turn.run_once()
     assert line.house.statuses() == ["queued"]
 
 
@@ -202,7 +202,7 @@ async def test_what_is_in_doubt_is_not_sent_once_more(line: Line) -> None:
     link = await house.submitted(PHONE)
     await line.says("STOP")
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=LATER_MS)
     try:
         assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 1
@@ -217,7 +217,7 @@ async def test_what_a_process_that_dies_had_claimed_is_not_sent(line: Line) -> N
     house = line.house
     await house.send(PHONE, THREE_SEGMENTS)
     link = house.turn(window=1)
-    await link.turn.once()  # two of its segments wait in the process
+    await link.turn.run_once()  # two of its segments wait in the process
     await line.says("STOP")
     await house.succeeded()
     assert (house.statuses(), house.count(queue)) == (["failed/blocked"], 0)
@@ -237,7 +237,7 @@ async def test_what_a_turn_is_just_giving_back_is_found(gated_house: House) -> N
     link = await house.submitted(PHONE)
     link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
     db.held, db.gate = asyncio.Event(), (gate := asyncio.Event())
-    giving_back = asyncio.create_task(link.turn.once())
+    giving_back = asyncio.create_task(link.turn.run_once())
     await db.held.wait()
     db.gate = None
     saying = asyncio.create_task(line.says("STOP"))

@@ -183,10 +183,10 @@ async def test_while_something_is_to_be_sent_nothing_is_erased(house: House, run
     assert "1 message to this number is not sent yet" in said.err
     assert "1 text with this number in it is not sent yet" in said.err
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     assert run("erase", LOCAL, "--account", "amina", "--yes").status == 1  # in flight
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     assert run("erase", LOCAL, "--account", "amina", "--yes").status == 0
     assert names_it(house.db) == {}
 

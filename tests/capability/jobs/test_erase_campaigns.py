@@ -21,7 +21,7 @@ from heliograph.jobs import erase_number
 from heliograph.jobs.retention import retain
 from heliograph.jobs.row_changes import RowChange
 from heliograph.messages.accept import Chunker
-from heliograph.messages.retention.retention import KeptFor
+from heliograph.messages.retention.retention import RetentionTimes
 from heliograph.text.phones_in_text import ERASED
 from tests.support.capability.campaigns import (
     add_contacts,
@@ -215,7 +215,7 @@ async def test_whom_an_ended_campaign_reached_last_is_forgotten_with_the_others(
                     ended_at_ms=clock.now_ms() - age_days * DAY_MS,
                 )
             )
-    await retain(house.db, KeptFor(7 * DAY_MS, None))
+    await retain(house.db, RetentionTimes(7 * DAY_MS, None))
     assert [
         (now(house.db, campaign).cursor, len(written(house.db, campaign)))
         for campaign in (old, young)

@@ -35,14 +35,14 @@ def ask(db: Database) -> StoredProof | None:
 
 def newest(db: Database) -> StoredProof:
     with db.read() as tx:
-        return audit.listed_proofs(tx)[0]
+        return audit.newest_proofs(tx)[0]
 
 
 def ended(db: Database, job: Proofs) -> StoredProof:
     """Waits until the process that proves has ended, and the job has looked at it."""
     assert job._prover is not None
     job._prover.join(60)
-    job.look()
+    job.start_next()
     return newest(db)
 
 
@@ -50,7 +50,7 @@ def test_a_proof_is_made_by_a_process_of_its_own(db: Database, job: Proofs) -> N
     account_id = open_account(db, "amina", credits=500)
     assert ask(db) is not None
     assert ask(db) is None, "one at a time"
-    job.look()
+    job.start_next()
     assert newest(db).begun_at_ms is not None
     proof = ended(db, job)
     assert (proof.is_proven, proof.step) == (True, len(PROOF_STEPS))
@@ -58,7 +58,7 @@ def test_a_proof_is_made_by_a_process_of_its_own(db: Database, job: Proofs) -> N
     with db.write() as tx:
         tx.execute(sa.update(wallets).values(sms_credits=501))
     assert ask(db) is not None
-    job.look()
+    job.start_next()
     proof = ended(db, job)
     assert proof.is_proven is False
     with db.read() as tx:
@@ -71,7 +71,7 @@ def test_a_proof_whose_process_is_killed_was_broken_off(
     db: Database, job: Proofs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask(db)
-    job.look()
+    job.start_next()
     assert job._prover is not None
     assert job._prover.pid is not None
     os.kill(job._prover.pid, signal.SIGKILL)
@@ -80,10 +80,10 @@ def test_a_proof_whose_process_is_killed_was_broken_off(
     # the process that began it is gone, too
     with db.write() as tx:
         assert audit.begin_proof(tx, newest(db).id, clock.now_ms())
-    Proofs(db).look()
+    Proofs(db).start_next()
     assert newest(db).ended_at_ms is None
     clock.move(SILENT_MS + 1)
-    Proofs(db).look()
+    Proofs(db).start_next()
     assert newest(db).is_broken_off
 
 
@@ -117,6 +117,6 @@ def test_old_proofs_are_forgotten(db: Database) -> None:
             found = [wallet.Discrepancy(proof.id, "wrong")]
             audit.end_proof(tx, proof.id, found, 1, clock.now_ms())
     with db.read() as tx:
-        kept = audit.listed_proofs(tx)
+        kept = audit.newest_proofs(tx)
         assert len(kept) == PROOFS_KEPT_MAX
         assert all(audit.findings_of(tx, each.id) for each in kept)

@@ -11,7 +11,12 @@ import sqlalchemy as sa
 from heliograph.base import clock, ids
 from heliograph.carriers import ReceiptState
 from heliograph.database.database import metadata
-from heliograph.database.pruning import ROWS_AT_ONCE, of_ids, of_times, prune
+from heliograph.database.pruning import (
+    ROWS_AT_ONCE,
+    prune,
+    prune_statement_by_id,
+    prune_statement_by_time,
+)
 from heliograph.jobs import pruning
 from heliograph.messages.tables import RECEIPTS_KEPT_MS, carrier_refs, unmatched_receipts
 from heliograph.requests.stored_keys import KEPT_MS
@@ -92,7 +97,9 @@ async def test_a_batch_is_small_and_takes_the_oldest_first(house: House) -> None
 @awaited
 async def test_no_table_is_read_from_end_to_end(house: House) -> None:
     for kept in pruning.KEPT:
-        statement = of_ids(kept) if kept.age == "id" else of_times(kept)
+        statement = (
+            prune_statement_by_id(kept) if kept.age == "id" else prune_statement_by_time(kept)
+        )
         explained = (
             f"EXPLAIN {statement.postgresql.sql}"
             if house.db.postgresql
@@ -117,15 +124,15 @@ async def test_an_id_that_a_carrier_uses_again_is_as_old_as_the_message_that_has
 ) -> None:
     first = await house.submitted("233201234567")
     first.answer(*first.open.values(), ref="77ab")
-    await first.turn.once()
+    await first.turn.run_once()
     clock.move(by_ms=RECEIPTS_KEPT_MS - 1_000)
     second = await house.submitted("233201234568")
     second.answer(*second.open.values(), ref="77ab")
-    await second.turn.once()
+    await second.turn.run_once()
     clock.move(by_ms=2_000)
     await pruning.prune_all(house.db)
     second.receive("77ab", "233201234568", ReceiptState.DELIVRD)
-    await second.turn.once()
+    await second.turn.run_once()
     assert house.statuses() == ["sent", "delivered"]
 
 
@@ -136,16 +143,16 @@ async def test_an_answer_that_comes_long_after_its_receipt_makes_the_id_young_ag
     link = await house.submitted("233201234567", "x" * 200)
     first, second = link.open.values()
     link.receive("88ab", "233201234567", ReceiptState.ENROUTE)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=RECEIPTS_KEPT_MS - 1_000)
     link.answer(first, ref="88ab")
     link.answer(second, ref="99ab")
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=2_000)
     await pruning.prune_all(house.db)
     for ref in ("88ab", "99ab"):
         link.receive(ref, "233201234567", ReceiptState.DELIVRD)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered"]
 
 

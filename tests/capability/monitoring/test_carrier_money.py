@@ -44,13 +44,13 @@ def counted(house: House) -> list[CarrierDay]:
 
 async def answered(link: ScriptedLink, chance: random.Random) -> None:
     """Lets a carrier take or refuse what is on the wire, and tell what became of some of it."""
-    await link.turn.once()
+    await link.turn.run_once()
     for submission in list(link.open.values()):
         outcome = chance.choice(ANSWERS)
         (ref,) = link.answer(submission, outcome=outcome)
         if outcome is Outcome.ACCEPTED and chance.random() < 0.7:
             link.receive(ref, submission.recipient, chance.choice(RECEIPTS))
-    await link.turn.once()
+    await link.turn.run_once()
 
 
 @awaited
@@ -82,9 +82,9 @@ async def test_credits_by_carrier_are_what_the_ledger_was_charged_less_what_it_g
         clock.move(chance.choice([1_000, 70_000, HOUR_MS]))
         await fail_expired(house.db, clock.now_ms())
     for link in links:
-        await link.turn.once()
+        await link.turn.run_once()
         link.answer(*link.open.values())
-        await link.turn.once()
+        await link.turn.run_once()
     clock.move(2 * HOUR_MS)
     await fail_expired(house.db, clock.now_ms())
     assert house.count(queue) == house.count(inflight) == 0
@@ -110,7 +110,7 @@ async def test_a_quarter_is_priced_at_the_costs_of_its_last_count(house: House) 
         prices.set_price(tx, "GHS", "35", 1_000)
     link = await house.submitted([*phones(3), "233501234567"], "x" * 161)
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     euros, cedis = by_carrier(counted(house))
     assert (euros.currency, euros.money, euros.margin_minor) == ("EUR", (6, 6, 6), None)
     assert (cedis.currency, cedis.money) == ("GHS", (2, 2, 2_000_000))
@@ -137,7 +137,7 @@ async def test_what_a_removed_carrier_took_keeps_its_cost(house: House) -> None:
         pricing.set_cost(tx, "carrier", "", "1", "GHS")
     link = await house.submitted(phones(3), "hello")
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     (before,) = by_carrier(counted(house))
     assert (before.currency, before.money.segments, before.cost_minor) == ("GHS", 3, 300)
     with house.db.write() as tx:
@@ -156,7 +156,7 @@ async def test_what_sandbox_sends_costs_nobody_anything(house: House) -> None:
         tx.execute(sa.delete(carrier_money))
     link = await house.submitted()
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     with house.db.write() as tx:
         tx.execute(sa.update(messages).values(sandbox=True))
     assert counted(house) == []

@@ -225,9 +225,9 @@ def test_figures_of_another_version_are_none(db: Database, carrier_id: int) -> N
 
 
 def test_a_process_tells_what_it_has_counted_of_its_carriers(tmp_path: Path) -> None:
-    metrics.submitted("told", 3, 2)
-    metrics.answered("told", "accepted")
-    metrics.received("told", "DELIVRD")
+    metrics.count_submitted("told", 3, 2)
+    metrics.count_answer("told", "accepted")
+    metrics.count_receipt("told", "DELIVRD")
     told = read_figures(written_figures("1.2", tmp_path, True, has_carriers=True))
     assert told is not None
     assert told.carriers["told"] == CarrierCounts(3, {"accepted": 1}, {"DELIVRD": 1}, 2)
@@ -262,8 +262,8 @@ def test_errors_are_counted_by_carrier_and_command_status_over_an_hour(
 
 def test_a_carrier_that_invents_statuses_makes_no_labels_without_end() -> None:
     for status in range(1, 200):
-        metrics.refused("inventive", status)
-    metrics.submitted("inventive", 1, 0)
+        metrics.count_error("inventive", status)
+    metrics.count_submitted("inventive", 1, 0)
     counted = metrics.carrier_totals()["inventive"].statuses
     assert len(counted) == metrics.STATUSES_MAX + 1
     assert (counted["0x00000001"], counted["other"]) == (1, 199 - metrics.STATUSES_MAX)

@@ -258,7 +258,7 @@ async def held_turn(house: House) -> tuple["asyncio.Task[object]", asyncio.Event
     assert isinstance(db, GatedDatabase)
     link = house.turn(window=1)
     gate = db.close_gate()
-    taking = asyncio.create_task(link.turn.once())
+    taking = asyncio.create_task(link.turn.run_once())
     await db.held.wait()
     db.gate = None
     return taking, gate

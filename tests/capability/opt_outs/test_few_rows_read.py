@@ -21,7 +21,7 @@ from heliograph.messages.accept import read_sql
 from heliograph.messages.carrier import unwanted
 from heliograph.messages.sweeps import opt_out
 from heliograph.messages.tables import sends
-from heliograph.opt_outs import OptOutOwner, OptOutSource, opt_out_page, suppress, suppressed_among
+from heliograph.opt_outs import OptOutOwner, OptOutSource, find_suppressed, opt_out_page, suppress
 from heliograph.opt_outs.due_notes import OptedOutPhone
 from heliograph.opt_outs.tables import of_phone
 from tests.support.capability.sending import House
@@ -197,8 +197,8 @@ def test_an_ordinary_transaction_does_so_too(counted: House) -> None:
     owner = OptOutOwner(counted.amina, False)
     with counted.db.read() as tx:
         for _ in range(OFTEN):
-            assert suppressed_among(tx, owner, ASKED) == {}
+            assert find_suppressed(tx, owner, ASKED) == {}
         _opt_out(counted, OUT)  # by another connection
         before = tx.exec_driver_sql(_COUNT).scalar_one()
-        assert len(suppressed_among(tx, owner, ASKED)) == len(ASKED)
+        assert len(find_suppressed(tx, owner, ASKED)) == len(ASKED)
         assert tx.exec_driver_sql(_COUNT).scalar_one() - before < 5 * len(ASKED)

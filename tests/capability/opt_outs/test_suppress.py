@@ -13,10 +13,10 @@ from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.opt_outs.events import ChangedOptOut
 from heliograph.opt_outs.read import (
+    find_suppressed,
     is_suppressed,
     opt_out_page,
     opt_outs_of,
-    suppressed_among,
 )
 from heliograph.opt_outs.suppress import delete_opt_outs, lift, store_opt_outs, suppress
 from heliograph.opt_outs.suppression import (
@@ -128,7 +128,7 @@ def test_a_keyword_lifts_only_what_a_keyword_made(
     everybody = (by_keyword, by_both, by_other)
     assert way.lift(owner, *everybody, by=OptOutSource.KEYWORD) == {by_keyword}
     with db.read() as tx:
-        assert suppressed_among(tx, owner, everybody) == {by_both: source, by_other: source}
+        assert find_suppressed(tx, owner, everybody) == {by_both: source, by_other: source}
     assert way.lift(owner, *everybody, by=OptOutSource.API) == {by_both, by_other}
 
 
@@ -158,7 +158,7 @@ def test_of_many_opt_outs_only_those_of_the_phones_are_read(new_db: Database) ->
     asked = [*out[:150], *(f"23324{number:07}" for number in range(150))]
     with db.read() as tx:
         before = read_of_opt_outs(tx) if db.postgresql else 0
-        assert suppressed_among(tx, owner, asked) == dict.fromkeys(out[:150], OptOutSource.IMPORT)
+        assert find_suppressed(tx, owner, asked) == dict.fromkeys(out[:150], OptOutSource.IMPORT)
         assert not db.postgresql or read_of_opt_outs(tx) - before == 150
 
 

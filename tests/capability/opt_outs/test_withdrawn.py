@@ -104,7 +104,7 @@ async def test_a_contact_that_opts_out_loses_single_sends_at_the_next_look(
     campaign = await queued(house)
     before, link = house.credits(), house.turn()
     if place == "with a carrier":
-        await link.turn.once()
+        await link.turn.run_once()
     first = phones(1)[0]
     change = ContactPatch(parse_phone(first), {"opted_out": True})
     house.allow_transactional()

@@ -29,7 +29,7 @@ async def test_a_range_that_is_blocked_by_hand_is_refused_for_a_day_or_until_it_
     assert refused[0] == "otp_range_blocked"
     assert isinstance(await otp_house.ask("233541234567"), Sent)
     with otp_house.db.write() as tx:
-        [there] = otp.blocked(tx, clock.now_ms(), limit=10)
+        [there] = otp.find_blocked(tx, clock.now_ms(), limit=10)
         assert (there.digits, there.sends) == (DIGITS, 1)
         otp.unblock(tx, otp_house.amina, DIGITS, clock.now_ms())
     assert isinstance(await otp_house.ask(PHONE), Sent)
@@ -42,7 +42,7 @@ async def test_a_range_that_is_blocked_by_hand_is_refused_for_a_day_or_until_it_
 async def test_a_range_without_a_send_is_blocked_and_counted_from_none(otp_house: OtpHouse) -> None:
     block(otp_house)
     with otp_house.db.read() as tx:
-        assert [each.sends for each in otp.blocked(tx, clock.now_ms(), limit=10)] == [0]
+        assert [each.sends for each in otp.find_blocked(tx, clock.now_ms(), limit=10)] == [0]
     refused = await otp_house.ask(PHONE)
     assert not isinstance(refused, Sent)
     assert refused[0] == "otp_range_blocked"

@@ -115,7 +115,7 @@ async def test_the_text_is_sealed_until_a_carrier_takes_it_and_erased_then(
     assert sent.code not in sealed
     assert (sealed.startswith("sealed:"), plain) == (True, "an ordinary text")
     link = otp_house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     assert [submission.data.text for submission in link.submitted] == [
         f"{sent.code} is your code",
         "an ordinary text",
@@ -150,7 +150,7 @@ async def test_a_code_that_cannot_be_read_is_not_sent_and_paid_back(otp_house: O
     await otp_house.asked((request, ""))
     link = otp_house.turn()
     for _ in range(2):
-        await link.turn.once()
+        await link.turn.run_once()
     assert (link.submitted, otp_house.statuses(), otp_house.credits()) == (
         [],
         ["failed/carrier_rejected"],
@@ -164,13 +164,13 @@ async def test_codes_go_before_all_bulk_and_are_never_sent_twice(otp_house: OtpH
     await otp_house.send(phones(300))
     await otp_house.sent()
     link = otp_house.turn(window=10)
-    await link.turn.once()
+    await link.turn.run_once()
     first = link.submitted[0]
     assert (first.recipient, first.data.priority, first.data.validity_s // 10) == (PHONE, 1, 29)
     link.answer(first, outcome=Outcome.UNANSWERED)
     clock.move(200_000)
     for _ in range(3):
-        await link.turn.once()
+        await link.turn.run_once()
     assert [submission.recipient for submission in link.submitted].count(PHONE) == 1
     with otp_house.db.read() as tx:
         assert verify_charges(tx) == []

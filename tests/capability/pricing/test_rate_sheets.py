@@ -113,7 +113,7 @@ def test_a_change_is_refused_that_a_planned_sheet_would_lose_by(db: Database) ->
 
     def cost(amount: str) -> None:
         with db.write() as tx:
-            pricing.changed_without_loss(
+            pricing.change_without_loss(
                 tx,
                 lambda: pricing.set_cost(tx, "simulator", "233", amount, "GHS"),
                 allows_loss=False,

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Metric
 from heliograph.base import metrics
 from heliograph.base.settings import SettingError
 from heliograph.processes import metrics_server as counted
-from heliograph.processes.metrics_server import CONNECTIONS_MAX, REQUEST_S, showing_metrics
+from heliograph.processes.metrics_server import CONNECTIONS_MAX, REQUEST_S, serve_metrics
 from tests.support import plain_http
 from tests.support.services import free_port
 
@@ -31,7 +31,7 @@ def read(host: str, port: int, token: bytes = b"") -> httpx.Response:
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
 def test_on_this_machine_it_is_shown_without_a_token(host: str) -> None:
     port = free_port()
-    with showing_metrics(host, port, None):
+    with serve_metrics(host, port, None):
         assert (read(host, port).status_code, "heliograph_" in read(host, port).text) == (200, True)
     with pytest.raises(httpx.ConnectError):
         read(host, port)
@@ -39,7 +39,7 @@ def test_on_this_machine_it_is_shown_without_a_token(host: str) -> None:
 
 def test_whoever_reads_shows_the_token_if_there_is_one() -> None:
     port = free_port()
-    with showing_metrics("0.0.0.0", port, TOKEN):
+    with serve_metrics("0.0.0.0", port, TOKEN):
         for wrong in (b"", TOKEN[:-1].encode(), TOKEN.encode() + b"t", b"\xfc"):
             refused = read("127.0.0.1", port, wrong)
             assert refused.status_code == 403
@@ -51,18 +51,18 @@ def test_whoever_reads_shows_the_token_if_there_is_one() -> None:
 def test_without_a_token_nobody_else_can_read_it(host: str) -> None:
     with (
         pytest.raises(SettingError, match=r"--metrics-host.*HELIOGRAPH_METRICS_TOKEN"),
-        showing_metrics(host, free_port(), None),
+        serve_metrics(host, free_port(), None),
     ):
         pass
 
 
 def test_an_address_that_cannot_be_had_is_named() -> None:
     port = free_port()
-    with showing_metrics("127.0.0.1", port, None):
+    with serve_metrics("127.0.0.1", port, None):
         for host, taken in (("127.0.0.1", port), ("192.0.2.1", free_port())):
             with (
                 pytest.raises(SettingError, match=rf"--metrics-port.*{taken} on {host}"),
-                showing_metrics(host, taken, TOKEN),
+                serve_metrics(host, taken, TOKEN),
             ):
                 pass
 
@@ -71,7 +71,7 @@ def test_a_reader_that_never_ends_keeps_nobody() -> None:
     port = free_port()
     began_s = time.monotonic()
     with (
-        showing_metrics("127.0.0.1", port, None),
+        serve_metrics("127.0.0.1", port, None),
         plain_http.stream("GET", f"http://127.0.0.1:{port}/metrics", timeout=10),
     ):
         assert any(thread.name == "metrics" for thread in threading.enumerate())
@@ -88,7 +88,7 @@ def test_who_only_holds_connections_keeps_no_reader_away(
     monkeypatch.setattr(counted, "CONNECTIONS_MAX", PLACES)
     port = free_port()
     idle: list[socket.socket] = []
-    with showing_metrics("127.0.0.1", port, None):
+    with serve_metrics("127.0.0.1", port, None):
         threads = threading.active_count()
         for _ in range(5 * PLACES):
             idle.append(socket.create_connection(("127.0.0.1", port), timeout=10))
@@ -110,7 +110,7 @@ def test_of_many_connections_those_end_that_have_not_asked(monkeypatch: pytest.M
     monkeypatch.setattr(metrics, "registry", lambda: Long())
     port = free_port()
     with (
-        showing_metrics("127.0.0.1", port, None),
+        serve_metrics("127.0.0.1", port, None),
         socket.create_connection(("127.0.0.1", port), timeout=10) as reader,
     ):
         reader.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -126,7 +126,7 @@ def test_two_host_fields_are_no_host() -> None:
     """A page that a browser believes to be the first one's may not read as the second one's."""
     port = free_port()
     with (
-        showing_metrics("127.0.0.1", port, None),
+        serve_metrics("127.0.0.1", port, None),
         socket.create_connection(("127.0.0.1", port), timeout=10) as reader,
     ):
         reader.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n")
@@ -146,7 +146,7 @@ def test_a_request_has_so_long_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counted, "REQUEST_S", 0.3)
     port = free_port()
     with (
-        showing_metrics("127.0.0.1", port, None),
+        serve_metrics("127.0.0.1", port, None),
         socket.create_connection(("127.0.0.1", port), timeout=0.05) as client,
     ):
         until_s = time.monotonic() + 10
@@ -162,7 +162,7 @@ def test_a_request_has_so_long_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_no_request_ends_its_connection_and_nothing_else(head: bytes) -> None:
     port = free_port()
     with (
-        showing_metrics("127.0.0.1", port, TOKEN),
+        serve_metrics("127.0.0.1", port, TOKEN),
         socket.create_connection(("127.0.0.1", port), timeout=10) as client,
     ):
         client.sendall(head)

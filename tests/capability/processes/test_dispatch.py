@@ -168,7 +168,7 @@ async def test_a_state_that_could_not_be_stored_is_stored_at_the_next_chance(
     await carrier.start()
     await until(lambda: state_of(house, SIMULATOR_ID) == "bound" and not carrier._states)
     house.db.writes_lost = 5
-    carrier._running[SIMULATOR_ID].turn.changed(LinkState.REFUSED, "wrong password")
+    carrier._running[SIMULATOR_ID].turn.on_state(LinkState.REFUSED, "wrong password")
     await until(lambda: state_of(house, SIMULATOR_ID) == "refused")
     assert house.db.writes_lost == 0
     await carrier.stop()
@@ -181,9 +181,9 @@ async def test_a_carrier_whose_sweep_fails_stops_no_others(house: House) -> None
     await house.send([PHONE, LONDON])
     for carrier_id in recipients:
         link = house.turn(carrier_id=carrier_id)
-        await link.turn.once()
+        await link.turn.run_once()
         link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-        await link.turn.once()
+        await link.turn.run_once()
     carrier = dispatch(house)
     await carrier.start()
     ill = house.carrier_id  # swept before the other one: by name

@@ -12,7 +12,7 @@ from heliograph.database.leases import workers
 from heliograph.messages.tables import inflight
 from heliograph.otp.range_guard import BLOCKED_MS
 from heliograph.otp.tables import otp_ranges
-from heliograph.processes.checks.doctor import _behind_proxies, examine
+from heliograph.processes.checks.doctor import _check_public_address, examine
 from tests.support.factories import SECRET_KEY, open_account, open_carrier
 
 
@@ -214,6 +214,6 @@ def test_a_proxy_in_front_needs_the_public_address(
         base_url=base_url,
         trusted_proxies=proxies,
     )
-    found = [finding for finding in _behind_proxies(settings) if finding.check == "base url"]
+    found = [finding for finding in _check_public_address(settings) if finding.check == "base url"]
     assert [finding.verdict for finding in found] == (["warning"] if told else [])
     assert (told or "") in "".join(finding.found for finding in found)

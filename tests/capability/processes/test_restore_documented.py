@@ -65,7 +65,7 @@ async def test_a_backup_is_what_a_restore_restores_when_the_database_is_gone(
     )
     copy = Database(url._replace(path=f"/{name}").geturl())
     with copy.read() as tx:
-        assert sum(kept.messages for kept in restored.kept(tx)) == 1
+        assert sum(kept.messages for kept in restored.kept_messages(tx)) == 1
     copy.close()
 
 

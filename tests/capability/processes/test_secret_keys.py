@@ -29,7 +29,7 @@ from heliograph.otp.api import CANARY
 from heliograph.otp.code import Codes
 from heliograph.processes.checks import sealed_secrets
 from heliograph.processes.checks.secret_key import require_secret_key
-from heliograph.processes.exclusive import DATABASE_LOCK, only_server_in
+from heliograph.processes.exclusive import DATABASE_LOCK, lock_data_dir
 from heliograph.users import two_step
 from heliograph.webhooks import endpoints
 from tests.support.capability.commands import SECRET_KEY as OLD
@@ -70,7 +70,7 @@ def settings(db: Database, key: str, old: str | None = None) -> Settings:
 
 def stored(db: Database) -> secret_key_canary.Canary:
     with db.read() as tx:
-        found = secret_key_canary.found(tx)
+        found = secret_key_canary.load(tx)
     assert found is not None
     return found
 
@@ -129,9 +129,9 @@ def test_a_database_of_the_version_before_takes_the_key_that_reads_what_it_holds
     ):
         require_secret_key(db, settings(db, NEW))
     with db.read() as tx:
-        assert secret_key_canary.found(tx) is None
+        assert secret_key_canary.load(tx) is None
     require_secret_key(db, settings(db, NEW, OLD))  # while another one replaces it
-    assert secret_key_canary.is_of(stored(db).sealed, OLD)
+    assert secret_key_canary.is_made_with(stored(db).sealed, OLD)
 
 
 @awaited
@@ -228,7 +228,7 @@ def test_nothing_is_replaced_while_a_process_runs_that_does_not_know_the_new_key
             # as the worker has it
             held.execute(sa.text(f"SELECT pg_advisory_lock_shared({DATABASE_LOCK})"))
         else:
-            running.enter_context(only_server_in(tmp_path / "data"))
+            running.enter_context(lock_data_dir(tmp_path / "data"))
         _refused_until_known(db, run, old_only, before)
 
 

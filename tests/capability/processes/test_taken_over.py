@@ -36,9 +36,9 @@ async def test_who_was_retired_claims_nothing(house: House) -> None:
     older, newer = begun(house, alone=True), begun(house, alone=True)
     await house.send(phones(3))
     late, link = house.turn(worker=older), house.turn(worker=newer)
-    await late.turn.once()
+    await late.turn.run_once()
     assert (late.submitted, house.count(queue)) == ([], 1)
-    await link.turn.once()
+    await link.turn.run_once()
     assert len(link.submitted) == 3
 
 
@@ -46,7 +46,7 @@ async def test_who_was_retired_claims_nothing(house: House) -> None:
 async def test_what_the_living_have_on_the_wire_is_nobody_elses_to_take_over(house: House) -> None:
     first, second = begun(house, alone=True), begun(house, alone=False)
     await house.send(phones(3))
-    await house.turn(worker=second).turn.once()
+    await house.turn(worker=second).turn.run_once()
     assert await take_over(house.db, first, clock.now_ms()) == 0
     assert house.count(inflight, inflight.c.state == "submitting", inflight.c.worker == second) == 3
 
@@ -67,15 +67,15 @@ async def test_who_was_stopped_since_it_claimed_writes_nothing(house: House) -> 
     link = house.turn(kind=StoppedLink)
     assert isinstance(link, StoppedLink)
     link.house = house
-    await link.turn.once()
+    await link.turn.run_once()
     assert (link.submitted, house.count(inflight, inflight.c.state == "submitting")) == ([], 3)
     for _ in range(3):
-        await link.turn.once()
+        await link.turn.run_once()
     # given back, and nothing claimed
     assert (link.submitted, house.count(inflight), house.count(queue)) == ([], 0, 3)
     house.may_write = True
     successor = house.turn()
-    await successor.turn.once()
+    await successor.turn.run_once()
     assert len(successor.submitted) == 3
 
 
@@ -87,21 +87,21 @@ async def test_what_the_retired_give_back_or_lose_is_the_successors(house: House
     late = await house.submitted(phones(1), TEN_SEGMENTS, window=5)
     assert await house.succeeded() == 1  # message
     successor = house.turn(worker=SUCCESSOR)
-    await successor.turn.once()
+    await successor.turn.run_once()
     assert [submission.part for submission in successor.submitted] == [6, 7, 8, 9, 10]
     late.state = LinkState.BACKING_OFF
-    await late.turn.once()  # gives back what it thinks it has claimed
+    await late.turn.run_once()  # gives back what it thinks it has claimed
     # and were it to think that it has lost them
     late.answer(*successor.submitted, outcome=Outcome.UNANSWERED)
-    await late.turn.once()
+    await late.turn.run_once()
     assert (
         house.count(inflight, inflight.c.worker == SUCCESSOR, inflight.c.state == "submitting") == 5
     )
     assert house.count(queue) == 0
     late.answer(*late.submitted)  # of what is in doubt, anybody may learn
-    await late.turn.once()
+    await late.turn.run_once()
     successor.answer(*successor.submitted)
-    await successor.turn.once()
+    await successor.turn.run_once()
     assert (house.count(inflight), house.statuses()) == (0, ["sent"])
     house.assert_sound()
 
@@ -114,13 +114,13 @@ async def test_what_the_retired_give_back_leaves_the_successors_doubt(house: Hou
     late = await house.submitted(phones(1), TEN_SEGMENTS, window=5)
     await house.succeeded()
     successor = house.turn(worker=SUCCESSOR)
-    await successor.turn.once()
+    await successor.turn.run_once()
     successor.answer(*successor.submitted, outcome=Outcome.UNANSWERED)
-    await successor.turn.once()
+    await successor.turn.run_once()
     late.state = LinkState.BACKING_OFF
     house.may_write = False
     for link in (late, late, successor):
-        await link.turn.once()
+        await link.turn.run_once()
     assert (house.count(inflight, inflight.c.state == "in_doubt"), house.count(queue)) == (10, 0)
     assert len(successor.submitted) == 5
 
@@ -138,17 +138,17 @@ async def test_an_answer_that_is_recorded_twice_leaves_anothers_doubt(
     first.turn.claiming = False
     house.db.fates = ["reply lost"]
     with pytest.raises(Unavailable):
-        await first.turn.once()
+        await first.turn.run_once()
     second_epoch = Lease(house.db, "worker")
     second_epoch.begin()
     clock.move(by_ms=1_000)
     second = house.turn(worker=second_epoch.number)
-    await second.turn.once()
+    await second.turn.run_once()
     second.answer(*second.submitted, outcome=Outcome.UNANSWERED)
-    await second.turn.once()
-    await first.turn.once()
+    await second.turn.run_once()
+    await first.turn.run_once()
     clock.move(by_ms=1_000)
-    await second.turn.once()
+    await second.turn.run_once()
     assert (
         len(second.submitted),
         house.count(inflight, inflight.c.state == "in_doubt"),
@@ -166,7 +166,7 @@ async def test_a_part_that_was_accepted_while_another_process_claims_goes_out_on
     throttled, *others = first.submitted
     first.answer(throttled, outcome=Outcome.THROTTLED)
     first.turn.claiming = False
-    await first.turn.once()
+    await first.turn.run_once()
     clock.move(by_ms=1_000)
     lease = Lease(house.db, "worker")
     await asyncio.to_thread(lease.begin)
@@ -179,14 +179,14 @@ async def test_a_part_that_was_accepted_while_another_process_claims_goes_out_on
         rows = await look(tx, message_ids)
         monkeypatch.setattr(messages_sql, "outgoing", look)
         first.answer(*others)
-        await first.turn.once()
+        await first.turn.run_once()
         return rows
 
     monkeypatch.setattr(messages_sql, "outgoing", look_and_lose_time)
-    await second.turn.once()
+    await second.turn.run_once()
     assert [submission.part for submission in second.submitted] == [throttled.part]
     second.answer(*second.submitted)
-    await second.turn.once()
+    await second.turn.run_once()
     assert (house.count(inflight), house.statuses()) == (0, ["sent"])
 
 
@@ -202,7 +202,7 @@ async def test_a_claim_waits_for_nobody_who_is_about_to_store_an_answer(
     throttled, *others = first.submitted
     first.answer(throttled, outcome=Outcome.THROTTLED)
     first.turn.claiming = False
-    await first.turn.once()
+    await first.turn.run_once()
     clock.move(by_ms=1_000)
     lease = Lease(house.db, "worker")
     await asyncio.to_thread(lease.begin)
@@ -221,16 +221,16 @@ async def test_a_claim_waits_for_nobody_who_is_about_to_store_an_answer(
 
     monkeypatch.setattr(message_lock, "lock_messages", lock_later)
     first.answer(*others)
-    storing = asyncio.create_task(first.turn.once())
+    storing = asyncio.create_task(first.turn.run_once())
     await has_ended_parts.wait()
     try:
-        await second.turn.once()
+        await second.turn.run_once()
     finally:
         has_claimed.set()
         await storing
     assert [submission.part for submission in second.submitted] == [throttled.part]
     second.answer(*second.submitted)
-    await second.turn.once()
+    await second.turn.run_once()
     assert (house.count(inflight), house.statuses()) == (0, ["sent"])
 
 
@@ -246,7 +246,7 @@ async def test_what_is_paid_back_is_not_sent_after_all(
     refused, throttled = first.submitted
     first.answer(throttled, outcome=Outcome.THROTTLED)
     first.turn.claiming = False
-    await first.turn.once()
+    await first.turn.run_once()
     clock.move(by_ms=1_000)
     lease = Lease(house.db, "worker")
     await asyncio.to_thread(lease.begin)
@@ -259,15 +259,15 @@ async def test_what_is_paid_back_is_not_sent_after_all(
     async def claim_and_lose_time(*args: Any, **named: Any) -> claims.Claim:
         claimed = await claim(*args, **named)
         first.answer(refused, outcome=Outcome.REFUSED)
-        storing.append(asyncio.create_task(first.turn.once()))
+        storing.append(asyncio.create_task(first.turn.run_once()))
         await asyncio.wait(storing, timeout=0.3)
         return claimed
 
     monkeypatch.setattr(claims, "claim", claim_and_lose_time)
-    await second.turn.once()
+    await second.turn.run_once()
     await asyncio.gather(*storing)
     second.answer(*second.submitted)
-    await second.turn.once()
+    await second.turn.run_once()
     [message] = house.messages()
     assert (
         len(second.submitted),
@@ -286,7 +286,7 @@ async def test_a_message_that_somebody_settles_just_now_is_claimed_later(
     accepted, throttled = first.submitted
     first.answer(throttled, outcome=Outcome.THROTTLED)
     first.turn.claiming = False
-    await first.turn.once()
+    await first.turn.run_once()
     clock.move(by_ms=1_000)
     lease = Lease(house.db, "worker")
     await asyncio.to_thread(lease.begin)
@@ -301,15 +301,15 @@ async def test_a_message_that_somebody_settles_just_now_is_claimed_later(
 
     monkeypatch.setattr(messages_sql, "store_messages", store_later)
     first.answer(accepted)
-    storing = asyncio.create_task(first.turn.once())
+    storing = asyncio.create_task(first.turn.run_once())
     await has_locked.wait()
     try:
-        await second.turn.once()
+        await second.turn.run_once()
         assert (second.submitted, house.count(queue)) == ([], 1)
     finally:
         may_go_on.set()
         await storing
-    await second.turn.once()
+    await second.turn.run_once()
     second.answer(*second.submitted)
-    await second.turn.once()
+    await second.turn.run_once()
     assert (len(second.submitted), house.statuses()) == (1, ["sent"])

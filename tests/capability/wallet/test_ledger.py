@@ -259,7 +259,7 @@ def transfer(db: Database, giver_id: str, taker_id: str, credits: int) -> None:
     """
     with db.write() as tx:
         giver, taker = (
-            wallet.locked(tx, account_id).figures for account_id in (giver_id, taker_id)
+            wallet.lock_wallet(tx, account_id).figures for account_id in (giver_id, taker_id)
         )
         tx.execute(
             ledger_entries.insert().values(

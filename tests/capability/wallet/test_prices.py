@@ -49,7 +49,7 @@ def test_credits_cost_what_the_price_says_rounded_up_to_the_smallest_unit(
         assert wallet.wallet_of(tx, account_id).figures == (left_minor, bought)
     assert (entry.type, entry.amount_minor, entry.credits, entry.currency) == (
         "credit_purchase",
-        -price.of(bought),
+        -price.cost_of(bought),
         bought,
         currency,
     )
@@ -68,8 +68,12 @@ def test_a_price_gives_nothing_away_and_takes_less_than_a_unit_too_much(
     amount_minor: int, per: int, one: int, other: int
 ) -> None:
     price = Price("GHS", amount_minor, per)
-    assert 0 <= price.of(one) * per - one * amount_minor < per
-    assert price.of(one) + price.of(other) >= price.of(one + other) >= max(price.of(one), 1)
+    assert 0 <= price.cost_of(one) * per - one * amount_minor < per
+    assert (
+        price.cost_of(one) + price.cost_of(other)
+        >= price.cost_of(one + other)
+        >= max(price.cost_of(one), 1)
+    )
 
 
 def test_what_cannot_be_paid_is_refused_and_nothing_bought(db: Database) -> None:

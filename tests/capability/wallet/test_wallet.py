@@ -64,6 +64,6 @@ def test_what_is_no_currency_and_whose_wallet_is_not_there_is_told(db: Database)
     with db.write() as tx:
         with pytest.raises(InvalidRequest, match="currency must be"):
             wallet.open_wallet(tx, owner.id, "GHC")
-        for ask in (wallet.wallet_of, wallet.locked):
+        for ask in (wallet.wallet_of, wallet.lock_wallet):
             with pytest.raises(NotFound):
                 ask(tx, "0" * 32)

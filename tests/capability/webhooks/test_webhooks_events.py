@@ -58,10 +58,10 @@ async def test_each_state_that_a_message_reaches_is_one_event_with_its_record(
     endpoint(house.db, house.amina)
     link = await house.submitted(reference="order 7")
     tell(link)
-    await link.turn.once()
+    await link.turn.run_once()
     for receipt in link.acknowledged:  # what is said twice changes nothing the second time
-        link.turn.received([receipt])
-    await link.turn.once()
+        link.turn.on_receipts([receipt])
+    await link.turn.run_once()
     told = events(house.db)
     assert sorted(event["event"] for event in told) == sorted(kinds)
     with house.db.read() as tx:
@@ -90,10 +90,10 @@ async def test_a_receipt_that_came_before_its_answer_is_two_events(house: House)
     endpoint(house.db, house.amina)
     link = await house.submitted()
     link.receive("7a", PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert events(house.db) == []
     link.answer(*link.open.values(), ref="7a")
-    await link.turn.once()
+    await link.turn.run_once()
     assert [event["event"] for event in events(house.db)] == ["message.sent", "message.delivered"]
     assert [event["data"]["delivered_at"] is None for event in events(house.db)] == [True, False]
 
@@ -119,7 +119,7 @@ async def test_nobody_else_hears_of_it_and_without_a_listener_nothing_is_written
     endpoint(house.db, house.amina, kinds=["message.failed", "wallet.low_balance"])
     link = await house.submitted()
     accepted_and(ReceiptState.DELIVRD)(link)
-    await link.turn.once()
+    await link.turn.run_once()
     assert (house.statuses(), house.count(webhook_events), waiting(house.db)) == (
         ["delivered"],
         0,
@@ -135,9 +135,9 @@ async def test_a_partner_hears_of_its_customers_if_it_wants_to(house: House) -> 
     await house.send(account_id=customer)
     await house.send()
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     told = events(house.db)
     assert sorted(event["account_id"][:4] for event in told) == ["acc_", "cus_"]
     assert len(waiting(house.db)) == 2 + 2  # two events, each of which two endpoints hear
@@ -154,11 +154,11 @@ async def test_an_event_stands_and_falls_with_its_change(
     link.turn.claiming = False
     house.db.fates = [fate]
     with pytest.raises(Unavailable):
-        await link.turn.once()
+        await link.turn.run_once()
     assert (
         house.count(webhook_events) == written == house.count(messages, messages.c.status == "sent")
     )
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.count(webhook_events) == 1
 
 
@@ -206,7 +206,7 @@ async def test_what_a_disabled_endpoint_misses_is_kept(house: House) -> None:
         endpoints.disable(tx, ids.text_of_raw(endpoints.PREFIX, made.id), now_ms=clock.now_ms())
     link = await house.submitted()
     accepted(link)
-    await link.turn.once()
+    await link.turn.run_once()
     assert (len(events(house.db)), waiting(house.db), outcomes(house.db)) == (
         1,
         [],
@@ -221,9 +221,9 @@ async def test_sandbox_is_told_to_sandbox(house: House) -> None:
     open_route(house.db, "carrier")
     result: Any = await house.send(sandbox=True, sender="SANDBOX")
     link = house.turn(carrier_id=1)
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     assert result.send.sandbox
     assert [event["sandbox"] for event in events(house.db)] == [True]
     assert len(waiting(house.db)) == 1

@@ -39,7 +39,7 @@ async def test_outcomes_whose_commit_fails_are_stored_by_the_next_try(
     house.db.fates = [fate]
     recorder.add(succeeded)
     async with asyncio.timeout(STORED_WITHIN_S):
-        await recorder.emptied()
+        await recorder.wait_until_empty()
     recording.cancel()
     assert told == [[succeeded]]
     assert [outcome for outcome, *_ in outcomes(house.db)] == [DELIVERED]

@@ -113,7 +113,7 @@ def old_primary_says(cluster: Cluster, former: str, deployment: Deployment) -> s
     url = renamed(cluster.through_haproxy, "kill_patroni_alone").replace(
         "127.0.0.1:5000", f"{address}:5432"
     )
-    connection = engine.ImpatientConnection.connect(url, autocommit=True)
+    connection = engine.LimitedConnection.connect(url, autocommit=True)
     row = connection.execute("SELECT pg_is_in_recovery()").fetchone()
     assert row == (False,)
     with pytest.raises(psycopg.OperationalError):

@@ -153,7 +153,7 @@ class Campaigning(OneCampaign):
             self.link.receive(*self.unreceipted.pop(0), ReceiptState.DELIVRD)
         held = self.held()
         before = len(self.link.submitted)
-        self.run(self.link.turn.once())
+        self.run(self.link.turn.run_once())
         assert (
             not {int(submission.message_id, 16) for submission in self.link.submitted[before:]}
             & held

@@ -270,7 +270,7 @@ class Connect(Partners):
                 tx, [one.account_id for one in (*self.partners, *self.customers)]
             )
         for one in (*self.partners, *self.customers):
-            assert held[one.account_id].shown == one.figures
+            assert held[one.account_id].visible_figures == one.figures
             assert min(one.figures) >= 0
             assert held[one.account_id].figures == ((0, 0) if one.sandbox else one.figures)
 

@@ -10,12 +10,12 @@ from hypothesis.stateful import invariant, precondition, rule, run_state_machine
 
 from heliograph.audit.audit import audit
 from heliograph.jobs.retention import retain
-from heliograph.messages.retention.retention import UNDER_WAY_MS, KeptFor
+from heliograph.messages.retention.retention import UNDER_WAY_MS, RetentionTimes
 from heliograph.messages.tables import messages
 from tests.support.property.lives import lives
 from tests.support.property.money import Money
 
-AT_ONCE = KeptFor(0, None)
+AT_ONCE = RetentionTimes(0, None)
 
 
 class Erasing(Money):

@@ -84,13 +84,13 @@ class Running:
     async def send(self) -> None:
         """Lets the carrier take all that waits, and report each as delivered."""
         while True:
-            await self.link.turn.once()
+            await self.link.turn.run_once()
             if not self.link.open:
                 return
             for submission in list(self.link.open.values()):
                 [ref] = self.link.answer(submission)
                 self.link.receive(ref, submission.recipient)
-            await self.link.turn.once()
+            await self.link.turn.run_once()
 
     def state(self) -> tuple[str, str | None]:
         row = now(self.house.db, self.campaign)

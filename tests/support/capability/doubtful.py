@@ -9,7 +9,7 @@ import uvloop
 from heliograph.base import ids
 from heliograph.carriers import Outcome
 from heliograph.messages.carrier import CarrierFacts
-from heliograph.messages.doubt.decide import Decision, DecisionResult, decide, decided_by
+from heliograph.messages.doubt.decide import Decision, DecisionResult, decide, read_decided_by
 from heliograph.messages.tables import operator_decisions
 from tests.support.capability.sending import House, ScriptedLink
 from tests.support.factories import PHONE, phones
@@ -41,7 +41,7 @@ async def in_doubt(
 async def unanswered(link: ScriptedLink) -> None:
     while link.open:
         link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-        await link.turn.once()
+        await link.turn.run_once()
 
 
 async def decided(
@@ -56,7 +56,9 @@ async def decided(
     }
     done: list[DecisionResult] = []
     facts = {house.carrier_id: CarrierFacts(house.carrier_id, "carrier", receipts)}
-    await decide(house.db, doubts, facts, decision, decided_by("kofi", "ticket 4711"), done.extend)
+    await decide(
+        house.db, doubts, facts, decision, read_decided_by("kofi", "ticket 4711"), done.extend
+    )
     return done
 
 
@@ -98,16 +100,16 @@ async def doubtful_messages(house: House) -> list[str]:
     link = await in_doubt(house, phones(1)[0], text=TEXT)
     for text, kind in ((TEXT * 20, "sms"), (TEXT, "otp")):
         await house.send(phones(2)[1], text, kind=kind, validity_s=3_600)
-        await link.turn.once()
+        await link.turn.run_once()
         if kind == "sms":
             link.answer(link.submitted[-3], ref="aa1")
             link.receive("aa1", phones(2)[1])
         await unanswered(link)
     await house.send(phones(4)[3], TEXT)
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values())
     link.receive(None, phones(2)[1], sender="OTHER")
     link.receive("7f\u202e3a", phones(1)[0], None)
     link.receive("aa7", phones(1)[0])
-    await link.turn.once()
+    await link.turn.run_once()
     return [ids.text_of_raw("msg", row.id) for row in house.messages()]

@@ -25,9 +25,9 @@ async def in_doubt(
     link = link or house.turn()
     for text in texts or ("hello",):
         await house.send(to, text, sender=sender)
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     return link
 
 

@@ -98,7 +98,7 @@ async def _send_some(house: House) -> None:
     delivered, failed = (link.answer(each)[0] for each in list(link.open.values())[:2])
     link.receive(delivered, phones(1, first=300)[0])
     link.receive(failed, phones(2, first=300)[1], carriers.ReceiptState.UNDELIV, error="099")
-    await link.turn.once()
+    await link.turn.run_once()
     await house.send(phones(2, first=310), "later", key="once")
 
 

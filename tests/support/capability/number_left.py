@@ -80,11 +80,11 @@ async def texts(house: House, account_id: str) -> None:
             reference=f"for {PHONE}" if to == [OTHER] else None,
         )
         link = house.turn()
-        await link.turn.once()
+        await link.turn.run_once()
         for submission in list(link.open.values()):
             (ref,) = link.answer(submission, ref=f"{submission.message_id[-12:]}")
             link.receive(ref, submission.recipient, ReceiptState.DELIVRD)
-        await link.turn.once()
+        await link.turn.run_once()
 
 
 def rows(house: House, account_id: str) -> None:

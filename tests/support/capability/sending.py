@@ -63,7 +63,7 @@ def lease_of(db: Database, epoch: int) -> Lease:
     """Returns the lease of a process that has begun with this epoch."""
     lease = Lease(db, "worker")
     lease.number = epoch
-    lease.look()
+    lease.refresh()
     return lease
 
 
@@ -147,7 +147,7 @@ class ScriptedLink:
         self.acknowledged += receipts
 
     async def start(self) -> None:
-        self.turn.changed(self.state, "")
+        self.turn.on_state(self.state, "")
 
     async def close(self, grace_s: float) -> None:
         self.state = LinkState.CLOSED
@@ -171,7 +171,7 @@ class ScriptedLink:
             refs.append(accepted_ref or "")
             if not late:
                 self.open.pop((submission.message_id, submission.part), None)
-            self.turn.answered(
+            self.turn.on_answers(
                 [
                     SubmitAnswer(
                         submission.message_id,
@@ -200,7 +200,7 @@ class ScriptedLink:
     ) -> Receipt:
         """Lets a delivery receipt come in."""
         receipt = Receipt(ref, state, error, recipient, sender, reference, raw, object())
-        self.turn.received([receipt])
+        self.turn.on_receipts([receipt])
         return receipt
 
 
@@ -309,7 +309,7 @@ class House:
         """Makes a send that is on the wire, unanswered."""
         await self.send(to, text, **more)
         link = self.turn(window)
-        await link.turn.once()
+        await link.turn.run_once()
         return link
 
     # what is stored

@@ -16,7 +16,7 @@ async def in_doubt(
     """Makes a send whose answers never came."""
     link = await house.submitted(list(to) or PHONE, text, kind=kind, **more)
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     return link
 
 

@@ -22,7 +22,7 @@ async def learnt(house: House, link: ScriptedLink) -> str | None:
 
 async def until_nothing_waits(link: ScriptedLink) -> None:
     """Turns, with every answer an acceptance, until nothing is on the wire any more."""
-    await link.turn.once()
+    await link.turn.run_once()
     while link.open:
         link.answer(*link.open.values())
-        await link.turn.once()
+        await link.turn.run_once()

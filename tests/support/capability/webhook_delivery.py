@@ -68,5 +68,5 @@ def hangs(_: asyncio.StreamWriter) -> Awaitable[None]:
 async def lives(by: Lease) -> None:
     """Keeps a process alive in the eyes of others, also when the test's clock has been moved."""
     while True:
-        await by.looked()
+        await by.refresh_in_thread()
         await asyncio.sleep(0.05)

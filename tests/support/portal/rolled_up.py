@@ -5,7 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from heliograph.database.database import Database
-from heliograph.messages.reports.count_rollups import COUNTS, count_quarter, marked
+from heliograph.messages.reports.count_rollups import COUNTS, count_quarter, find_marked
 from heliograph.messages.tables import QUARTER_MS, rollups
 
 
@@ -28,7 +28,7 @@ def rolled_up(db: Database, account_id: str, at_ms: int, **values: Any) -> None:
 def count_all(db: Database) -> None:
     """Counts all quarters that are marked, now. The marks stay, as they do in a running service."""
     with db.read() as tx:
-        found = marked(tx)
+        found = find_marked(tx)
     for quarter in found:
         count_quarter(db, quarter, quarter.until_ms)
 

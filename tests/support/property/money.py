@@ -196,7 +196,7 @@ class Money(RuleBasedStateMachine):
         self.house.db.fates = [fate]
         before = len(self.link.submitted)
         try:
-            self.run(self.link.turn.once())
+            self.run(self.link.turn.run_once())
         except Unavailable:
             assert fate
         else:

@@ -20,7 +20,9 @@ Columns = dict[str, list[str]]
 def bring_to(database: Database, revision: str) -> None:
     """Runs the migrations up to this one, as `heliograph migrate` runs them."""
     with database.engine.connect() as connection:
-        steps = [step for step in migrate._missing(connection) if step.revision <= revision]
+        steps = [
+            step for step in migrate._missing_migrations(connection) if step.revision <= revision
+        ]
         connection.rollback()
         if database.postgresql:
             for step in steps:

@@ -40,23 +40,23 @@ class Recorder:
         self.link: Link | None = None
         self._news = asyncio.Event()
 
-    def answered(self, answers: Sequence[SubmitAnswer]) -> None:
+    def on_answers(self, answers: Sequence[SubmitAnswer]) -> None:
         self.answers.extend(answers)
         self._news.set()
 
-    def received(self, receipts: Sequence[Receipt]) -> None:
+    def on_receipts(self, receipts: Sequence[Receipt]) -> None:
         self.receipts.extend(receipts)
         if self.acknowledges and self.link is not None:
             self.link.acknowledge(receipts)
         self._news.set()
 
-    def came(self, texts: Sequence[HandsetText]) -> None:
+    def on_texts(self, texts: Sequence[HandsetText]) -> None:
         self.texts.extend(texts)
         if self.acknowledges and isinstance(self.link, SmppLink):
             self.link.answer_texts(texts, stored=True)
         self._news.set()
 
-    def changed(self, state: LinkState, detail: str) -> None:
+    def on_state(self, state: LinkState, detail: str) -> None:
         self.states.append((state, detail))
         self._news.set()
 

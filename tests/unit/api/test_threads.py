@@ -68,7 +68,7 @@ async def test_a_request_that_changes_does_not_wait_for_unconfirmed_commits_and_
             await threads.run("amina", slow, changes=True)
         go_on.set()
         assert await reading == "slow"
-        unconfirmed.over(SESSION)
+        unconfirmed.note_ended(SESSION)
         assert await threads.run("amina", slow, changes=True) == "slow"
     finally:
         go_on.set()

@@ -9,7 +9,7 @@ import pytest
 
 from heliograph.base import cancelling
 from heliograph.base.errors import Unavailable
-from heliograph.database.outage import reachable
+from heliograph.database.outage import unavailable_on_outage
 from tests.support.factories import awaited
 
 
@@ -29,7 +29,7 @@ async def given_back(waiting: asyncio.Event) -> None:
 async def in_a_loop(waiting: asyncio.Event) -> None:
     while True:
         try:
-            with reachable():
+            with unavailable_on_outage():
                 await given_back(waiting)
         except Exception as error:  # noqa: BLE001
             cancelling.raise_if_cancelled(error)
@@ -38,7 +38,7 @@ async def in_a_loop(waiting: asyncio.Event) -> None:
 
 async def in_a_loop_that_does_not_ask(waiting: asyncio.Event) -> None:
     while True:
-        with suppress(Unavailable), reachable():
+        with suppress(Unavailable), unavailable_on_outage():
             await given_back(waiting)
 
 
@@ -63,17 +63,17 @@ async def test_a_time_limit_is_still_a_time_limit_and_what_comes_after_it_is_no_
 
     async def within_a_limit() -> None:
         async with asyncio.timeout(0.01):
-            with reachable():
+            with unavailable_on_outage():
                 await given_back(asyncio.Event())
 
     with pytest.raises(TimeoutError):
         await within_a_limit()
-    with pytest.raises(Unavailable), reachable():
+    with pytest.raises(Unavailable), unavailable_on_outage():
         raise ConnectionResetError
 
 
 def test_in_a_thread_nothing_is_cancelled() -> None:
-    with pytest.raises(Unavailable), reachable():
+    with pytest.raises(Unavailable), unavailable_on_outage():
         raise ConnectionResetError
     assert not cancelling.is_cancelled()
 

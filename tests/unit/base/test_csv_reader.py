@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pytest
 
-from heliograph.base.csv.cells import line_of, neutral
+from heliograph.base.csv.cells import line_of, neutralize
 from heliograph.base.csv.columns import PHONE_COLUMNS
 from heliograph.base.csv.reader import CsvReader, text_of
 from heliograph.base.errors import InvalidRequest
@@ -138,7 +138,7 @@ def test_a_cell_that_was_made_harmless_for_spreadsheets_is_read_as_it_was_by_bot
     name: str,
 ) -> None:
     """So an exported file of contacts makes the same campaign as the contacts themselves."""
-    line = line_of((neutral("+233201234567"), neutral(name)), ",")
+    line = line_of((neutralize("+233201234567"), neutralize(name)), ",")
     text = f"phone,name\r\n{line}"
     assert contact_phones(text) == campaign_phones(text) == ["233201234567"]
     [row] = Numbers(io.StringIO(text), None, "GH").rows([])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.base.env_file import applied, read
+from heliograph.base.env_file import apply, read
 from heliograph.base.settings import SettingError
 
 UNDERSTOOD = r"""
@@ -110,7 +110,7 @@ def test_the_environment_wins_and_is_afterwards_what_it_was(
     monkeypatch.setenv("REDIS_URL", "")  # said to be none
     monkeypatch.delenv("PGSSLMODE", raising=False)
     before = dict(os.environ)
-    with applied(
+    with apply(
         str(
             written(
                 tmp_path, "HELIOGRAPH_LOG_LEVEL=debug\nREDIS_URL=redis://a\nPGSSLMODE=require\n"
@@ -123,5 +123,5 @@ def test_the_environment_wins_and_is_afterwards_what_it_was(
             os.environ["PGSSLMODE"],
         ) == ("error", "", "require")
     assert dict(os.environ) == before
-    with applied(None):
+    with apply(None):
         assert dict(os.environ) == before

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.base.forms import BadParts, Form, Query, read_moment_ms, shown
+from heliograph.base.forms import BadParts, Form, Query, quote_value, read_moment_ms
 
 
 def errors_of(read: Form | Query) -> list[FieldError]:
@@ -49,7 +49,7 @@ def test_a_text_is_a_string_within_its_bounds(value: Any, message: str) -> None:
 def test_an_integer_is_a_whole_number_within_its_bounds(value: Any) -> None:
     assert errors_of_form(
         {"limit": value}, lambda form: form.integer("limit", least=1, most=10)
-    ) == [("limit", f"must be an integer from 1 to 10, not {shown(value)}")]
+    ) == [("limit", f"must be an integer from 1 to 10, not {quote_value(value)}")]
 
 
 def test_a_whole_number_may_be_written_with_a_point() -> None:
@@ -61,7 +61,7 @@ def test_a_whole_number_may_be_written_with_a_point() -> None:
 def test_a_boolean_is_true_or_false_and_nothing_like_it(value: Any) -> None:
     form = Form({"dry_run": value})
     assert form.boolean("dry_run") is False
-    assert errors_of(form) == [("dry_run", f"must be true or false, not {shown(value)}")]
+    assert errors_of(form) == [("dry_run", f"must be true or false, not {quote_value(value)}")]
 
 
 def test_null_is_absent_and_what_is_absent_has_its_default() -> None:
@@ -362,7 +362,7 @@ def test_what_is_no_rfc_3339_time_is_refused(value: Any) -> None:
     | st.dictionaries(st.text(), st.text())
 )
 def test_whatever_a_bad_value_is_it_can_be_shown_in_one_short_line(value: Any) -> None:
-    text = shown(value)
+    text = quote_value(value)
     assert 0 < len(text) <= 41
     assert text.isprintable()
     assert (text == "null") == (value is None)

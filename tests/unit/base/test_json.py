@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from heliograph.base.forms import Rounded
+from heliograph.base.forms import RoundedNumber
 from heliograph.base.json import NESTING_MAX, PARTS_MAX, InvalidJson, decode_object, encode
 
 BOM = b"\xef\xbb\xbf"
@@ -236,7 +236,7 @@ def test_a_number_with_more_digits_than_a_float_holds_is_told_from_one_that_is_e
     written: str, value: float, is_rounded: bool
 ) -> None:
     decoded = decode_object(b'{"a": %b}' % written.encode())
-    assert (decoded["a"], isinstance(decoded["a"], Rounded), json.loads(encode(decoded))) == (
+    assert (decoded["a"], isinstance(decoded["a"], RoundedNumber), json.loads(encode(decoded))) == (
         value,
         is_rounded,
         {"a": value},

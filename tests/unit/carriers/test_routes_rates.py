@@ -62,7 +62,7 @@ def test_a_rate_is_the_accounts_own_before_the_general_then_prefix_country_defau
     ]
     want = next(said[place] for place in order if place in said)
     assert (
-        rates.for_(account_id, number, country)
+        rates.credits_for(account_id, number, country)
         == want
-        == rates.for_(account_id, number[: rates.longest], country)
+        == rates.credits_for(account_id, number[: rates.longest], country)
     )

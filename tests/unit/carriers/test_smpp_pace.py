@@ -24,14 +24,14 @@ def send_for(
     for tick in range(round(seconds * 100)):
         now_s = began_s + tick / 100
         count = min(pace.allowance(now_s), 50)
-        pace.sent(count, now_s)
+        pace.note_sent(count, now_s)
         for _ in range(count):
             sent.append(now_s)
             in_second[int(now_s)] += 1
             refused = (carrier_tps is not None and in_second[int(now_s)] > carrier_tps) or (
                 refuses_every and len(sent) % refuses_every == 0
             )
-            pace.answered(not refused, bool(refused), now_s)
+            pace.note_answers(not refused, bool(refused), now_s)
     return sent
 
 
@@ -48,7 +48,7 @@ def test_the_rate_is_reached_and_not_exceeded(tps: float) -> None:
 def test_after_a_rest_no_more_than_a_quarter_second_goes_at_once() -> None:
     pace = Pace(100, 0)
     assert pace.allowance(60) == 25
-    pace.sent(25, 60)
+    pace.note_sent(25, 60)
     assert pace.allowance(60) == 0
     assert pace.allowance(60.1) == 10
 
@@ -95,7 +95,7 @@ def test_another_rate_counts_at_once() -> None:
 def test_a_rate_of_nothing_is_nothing_until_there_is_one_again() -> None:
     pace = Pace(100, 0)
     pace.agree(0)
-    pace.answered(0, 5, 0.5)  # a throttle answer that was still to come
+    pace.note_answers(0, 5, 0.5)  # a throttle answer that was still to come
     assert [pace.allowance(second) for second in range(1, 10)] == [0] * 9
     pace.agree(100)
     assert pace.allowance(11) == 25

@@ -322,7 +322,7 @@ async def test_who_waits_is_told_of_unconfirmed_commits_and_what_was_not_begun_i
     } == {Unconfirmed}
     with pytest.raises(Unconfirmed):
         await batches.submit(3)
-    unconfirmed.over(SESSION)
+    unconfirmed.note_ended(SESSION)
     transactions.may_commit.set()
     assert await batches.submit(4) == "done 4"
     assert [items for items, _ in transactions.batches] == [[1], [4]]

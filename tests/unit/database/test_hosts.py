@@ -53,7 +53,7 @@ class ScriptedServers:
         chosen = self.hosts.chosen_host()
         said = self.says[int(chosen.host.shown[2])]
         assert isinstance(said, HostStatus)
-        return self.hosts.accepted(chosen, said).host.shown
+        return self.hosts.require_usable(chosen, said).host.shown
 
 
 @pytest.mark.parametrize(
@@ -161,12 +161,12 @@ def test_of_two_that_can_be_written_to_the_one_that_was_promoted_later_is_meant(
 
 def test_who_has_seen_the_successor_goes_back_to_the_old_primary_no_more() -> None:
     servers = ScriptedServers(PRIMARY, STANDBY)
-    chosen = servers.hosts.accepted(servers.hosts.chosen_host(), PRIMARY)
+    chosen = servers.hosts.require_usable(servers.hosts.chosen_host(), PRIMARY)
     servers.says = [SILENT_S, SUCCESSOR]
-    servers.hosts.failed(chosen.turn)
+    servers.hosts.note_lost_connection(chosen.generation)
     assert servers.connect() == "db1:5432"
     servers.says = [PRIMARY, STANDBY]
-    servers.hosts.failed(servers.hosts.turn)
+    servers.hosts.note_lost_connection(servers.hosts.generation)
     with pytest.raises(
         NoHost,
         match=(
@@ -182,33 +182,37 @@ def test_who_has_seen_the_successor_goes_back_to_the_old_primary_no_more() -> No
 
 def test_behind_one_address_a_former_primary_is_refused_too() -> None:
     servers = ScriptedServers(SUCCESSOR)
-    first = servers.hosts.accepted(servers.hosts.chosen_host(), SUCCESSOR)
+    first = servers.hosts.require_usable(servers.hosts.chosen_host(), SUCCESSOR)
     with pytest.raises(NoHost, match="is a former primary"):
-        servers.hosts.accepted(servers.hosts.chosen_host(), PRIMARY)
-    third = servers.hosts.accepted(servers.hosts.chosen_host(), SUCCESSOR._replace(timeline=3))
-    assert third.turn > first.turn  # nothing that leads to the one before is used again,
-    assert third.era > first.era  # nor held there
+        servers.hosts.require_usable(servers.hosts.chosen_host(), PRIMARY)
+    third = servers.hosts.require_usable(
+        servers.hosts.chosen_host(), SUCCESSOR._replace(timeline=3)
+    )
+    assert (
+        third.generation > first.generation
+    )  # nothing that leads to the one before is used again,
+    assert third.promotions > first.promotions  # nor held there
 
 
 def test_a_promotion_beside_a_primary_that_goes_on_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts_module, "LOOK_S", 0.0)
     servers = ScriptedServers(PRIMARY, STANDBY)
-    former = servers.hosts.accepted(servers.hosts.chosen_host(), PRIMARY)
+    former = servers.hosts.require_usable(servers.hosts.chosen_host(), PRIMARY)
     servers.says[1] = SUCCESSOR
-    servers.hosts.look()
+    servers.hosts.ask_others_if_due()
     until(lambda: servers.chosen() == "db1:5432")
-    assert servers.hosts.turn != former.turn
-    assert servers.hosts.era != former.era
+    assert servers.hosts.generation != former.generation
+    assert servers.hosts.promotions != former.promotions
 
 
 def test_a_failure_that_is_known_already_changes_nothing() -> None:
     servers = ScriptedServers(PRIMARY, STANDBY)
-    chosen = servers.hosts.accepted(servers.hosts.chosen_host(), PRIMARY)
-    servers.hosts.failed(chosen.turn)
+    chosen = servers.hosts.require_usable(servers.hosts.chosen_host(), PRIMARY)
+    servers.hosts.note_lost_connection(chosen.generation)
     servers.hosts.chosen_host()
-    turn = servers.hosts.turn
-    servers.hosts.failed(chosen.turn)  # by a connection as old as the first
-    assert (servers.hosts.turn, servers.hosts.chosen is not None) == (turn, True)
+    turn = servers.hosts.generation
+    servers.hosts.note_lost_connection(chosen.generation)  # by a connection as old as the first
+    assert (servers.hosts.generation, servers.hosts.chosen is not None) == (turn, True)
 
 
 def test_those_who_want_to_know_at_once_ask_once() -> None:
@@ -224,7 +228,7 @@ def test_those_who_want_to_know_at_once_ask_once() -> None:
 def test_when_no_host_can_be_written_to_each_is_named_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(hosts_module, "ASKED_WITHIN_S", 0.2)
+    monkeypatch.setattr(hosts_module, "ANSWERS_WITHIN_S", 0.2)
     servers = ScriptedServers(SILENT_S, STANDBY, psycopg.OperationalError("FATAL: no such role"))
     with pytest.raises(NoHost) as none:
         servers.hosts.chosen_host()

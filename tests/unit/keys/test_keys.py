@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from heliograph.base.errors import InvalidRequest
 from heliograph.keys import ALL_PERMISSIONS, parse_permissions
-from heliograph.keys.issue import digest, make_key, well_formed
+from heliograph.keys.issue import digest, is_well_formed, make_key
 
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 KEY = make_key(sandbox=False)
@@ -35,7 +35,7 @@ def test_a_key_names_its_mode_and_ends_in_the_checksum_of_what_stands_before() -
         assert key.startswith(prefix)
         assert re.fullmatch("[0-9a-f]{48}", key.removeprefix(prefix))
         assert int(key[-8:], 16) == zlib.crc32(key[:-8].encode())
-        assert well_formed(key)
+        assert is_well_formed(key)
 
 
 def test_a_checksum_has_its_leading_zeros() -> None:
@@ -44,12 +44,12 @@ def test_a_checksum_has_its_leading_zeros() -> None:
         for body in (f"sk_live_{count:040x}" for count in range(10_000))
         if (number := zlib.crc32(body.encode())) < 16**6
     )
-    assert well_formed(body + checksum)
+    assert is_well_formed(body + checksum)
 
 
 def test_keys_of_the_former_form_go_on_being_well_formed() -> None:
-    assert well_formed(FORMER)
-    assert not well_formed(FORMER[:-1] + ("0" if FORMER[-1] != "0" else "1"))
+    assert is_well_formed(FORMER)
+    assert not is_well_formed(FORMER[:-1] + ("0" if FORMER[-1] != "0" else "1"))
 
 
 def test_no_two_keys_are_equal_and_each_has_its_own_digest() -> None:
@@ -67,18 +67,18 @@ def test_a_key_with_one_wrong_character_is_not_well_formed(
     key: str, place: int, character: str
 ) -> None:
     mistyped = key[:place] + character + key[place + 1 :]
-    assert well_formed(mistyped) is (mistyped == key)
+    assert is_well_formed(mistyped) is (mistyped == key)
 
 
 @given(st.sampled_from([KEY, FORMER]), st.integers(8, 44))
 def test_a_key_with_two_neighbours_swapped_is_not_well_formed(key: str, place: int) -> None:
     swapped = key[:place] + key[place + 1] + key[place] + key[place + 2 :]
-    assert well_formed(swapped) is (swapped == key)
+    assert is_well_formed(swapped) is (swapped == key)
 
 
 @given(st.text(max_size=60))
 def test_other_texts_are_not_well_formed(text: str) -> None:
-    assert not well_formed(text)
+    assert not is_well_formed(text)
 
 
 @given(

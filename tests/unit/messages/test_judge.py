@@ -10,7 +10,7 @@ import pytest
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, RateLimited, ServiceError
 from heliograph.carriers import GENERAL, SIMULATOR_ID, current_rates, routing
-from heliograph.messages.accept.judge import Accepted, AccountFacts, WalletState, judge
+from heliograph.messages.accept.judge import AcceptedSend, AccountFacts, WalletState, judge
 from heliograph.messages.accept.pricing import STRETCH
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.accept.tariff import Run, Tariff
@@ -47,9 +47,9 @@ def accepted(
     purse: WalletState | None = None,
     facts: AccountFacts = FACTS,
     tariff: Tariff = TARIFF,
-) -> Accepted:
+) -> AcceptedSend:
     verdict = judge(request, facts, tariff, purse or wallet(), NOW_MS)
-    assert isinstance(verdict, Accepted), verdict
+    assert isinstance(verdict, AcceptedSend), verdict
     return verdict
 
 
@@ -104,7 +104,7 @@ def test_a_phone_that_has_opted_out_is_rejected_with_its_repetitions_and_costs_n
     purse = wallet()
     out = frozenset({int(KUMASI)})
     verdict = judge(send(ACCRA, KUMASI, KUMASI, LAGOS), FACTS, TARIFF, purse, NOW_MS, None, out)
-    assert isinstance(verdict, Accepted)
+    assert isinstance(verdict, AcceptedSend)
     assert verdict.priced.recipients == [int(ACCRA), int(LAGOS)]
     assert [(each.place, each.reason) for each in verdict.rejected] == [
         (1, "opted_out"),

@@ -4,7 +4,7 @@ import pytest
 
 from heliograph.carriers import GENERAL, current_rates, routing
 from heliograph.messages.accept import tariff as tariffs
-from heliograph.messages.accept.pricing import Priced, Refused, price
+from heliograph.messages.accept.pricing import PricedRecipients, RefusedRecipient, price
 from heliograph.messages.accept.tariff import Run, Tariff
 from heliograph.text import Phone
 
@@ -41,7 +41,7 @@ def priced(
     balance: int | None = None,
     countries: frozenset[str] | None = None,
     sandbox: bool = False,
-) -> Priced:
+) -> PricedRecipients:
     return price(phones, segments, tariff().offers(ACCOUNT, countries, sandbox=sandbox), balance)
 
 
@@ -63,7 +63,10 @@ def test_neighbours_with_one_carrier_and_prefix_are_one_run() -> None:
 
 def test_who_cannot_be_sent_to_is_refused_by_place_and_costs_nothing() -> None:
     found = priced(LAGOS, ACCRA, NAIROBI, countries=frozenset({"GH", "KE"}))
-    assert found.refused == [Refused(0, "country_not_allowed"), Refused(2, "no_rate")]
+    assert found.refused == [
+        RefusedRecipient(0, "country_not_allowed"),
+        RefusedRecipient(2, "no_rate"),
+    ]
     assert (found.recipients, found.credits_required) == ([int(ACCRA.digits)], 1)
 
 

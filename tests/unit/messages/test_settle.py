@@ -15,7 +15,7 @@ from heliograph.messages.carrier.settle import (
     settle_answer,
     settle_receipt,
 )
-from heliograph.messages.changes import Changes, MessageRow, queued_again
+from heliograph.messages.changes import Changes, MessageRow, requeued_run
 from heliograph.messages.queue.rank import rank_ahead
 from heliograph.messages.queue.sql import QueuedRun
 
@@ -97,7 +97,7 @@ def requeued(attempt: int, delay_ms: int, segments: int = 1) -> QueuedRun:
 def again(changes: Changes) -> list[QueuedRun]:
     """Returns the rows of the queue that changes make."""
     return [
-        queued_again(changes.messages[message_id], back, CARRIER_ID)
+        requeued_run(changes.messages[message_id], back, CARRIER_ID)
         for message_id, back in changes.requeued.items()
     ]
 

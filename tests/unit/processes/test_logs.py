@@ -66,7 +66,7 @@ def test_an_error_that_nobody_waited_for_is_told_without_its_text(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     async def nobody_waits() -> None:
-        asyncio.get_running_loop().set_exception_handler(logs.unexpected)
+        asyncio.get_running_loop().set_exception_handler(logs.log_unexpected)
         task = asyncio.create_task(asyncio.to_thread(failing))
         await asyncio.wait({task})
         del task

@@ -50,11 +50,11 @@ def test_with_a_country_a_number_is_read_as_it_is_dialled_there(raw: str) -> Non
 
 
 def test_without_a_country_a_number_with_a_single_0_is_read_as_it_is_dialled_at_home() -> None:
-    assert parse("020 123 4567", home="GH") == Phone("233201234567", "GH")
+    assert parse("020 123 4567", home_country="GH") == Phone("233201234567", "GH")
     for international in ("233201234567", "00233201234567", "+233201234567"):
-        assert parse(international, home="GB") == Phone("233201234567", "GH")
-    assert parse("0201234567", "GH", home="GB") == Phone("233201234567", "GH")
-    assert parse("201234567", home="GH") is None
+        assert parse(international, home_country="GB") == Phone("233201234567", "GH")
+    assert parse("0201234567", "GH", home_country="GB") == Phone("233201234567", "GH")
+    assert parse("201234567", home_country="GH") is None
 
 
 def test_a_number_has_as_many_separators_as_fit_in_its_longest_form() -> None:

@@ -11,7 +11,7 @@ from heliograph.text.segments import (
     GSM_7,
     SEGMENTS_MAX,
     UCS_2,
-    Segmented,
+    SegmentCount,
     count,
     gsm7_octets,
     gsm7_text,
@@ -50,7 +50,7 @@ from heliograph.text.segments import (
     ],
 )
 def test_a_text_takes_these_segments(written: str, encoding: str, sizes: list[int]) -> None:
-    assert count(written) == Segmented(encoding, len(sizes))
+    assert count(written) == SegmentCount(encoding, len(sizes))
     assert [len(part) for part in split(written, encoding)] == sizes
 
 
@@ -144,5 +144,5 @@ def test_the_longest_text_a_body_can_hold_is_counted_in_no_time(written: str) ->
 
 
 def test_the_front_door_offers_what_others_call() -> None:
-    assert text.count_segments("a") == Segmented("GSM-7", 1)
+    assert text.count_segments("a") == SegmentCount("GSM-7", 1)
     assert text.split_segments("a", "GSM-7") == ["a"]

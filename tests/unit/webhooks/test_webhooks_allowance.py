@@ -31,7 +31,7 @@ async def test_beside_busy_carriers_posts_are_rationed_and_every_endpoint_has_it
     async with asyncio.timeout(10):
         while not allowance.is_limited:  # it is judged once LOOK_S have passed by its own clock
             await asyncio.sleep(0.01)
-            allowance.look()
+            allowance.measure_load()
     assert time.monotonic() - began_s >= LOOK_S - 0.01
     backlogs = [Backlog(100_000), Backlog(100_000), Backlog(3)]
     running = asyncio.create_task(allowance.run())

@@ -10,7 +10,7 @@ import pytest
 from heliograph.base import clock, metrics
 from heliograph.carriers.link import ReceiptState
 from heliograph.carriers.smpp import pdu
-from heliograph.carriers.smpp.inbound import LINES_A_SECOND_MAX, masked
+from heliograph.carriers.smpp.inbound import LINES_A_SECOND_MAX, mask_address
 from heliograph.carriers.smpp.link import SmppLink
 from tests.support.wire.raw_carrier import raw_carrier
 from tests.support.wire.recorder import Recorder, bound
@@ -185,4 +185,4 @@ async def test_many_texts_at_once_are_all_counted_and_few_are_logged(
     ],
 )
 def test_a_phone_number_is_told_by_its_beginning_only(address: str, shown: str) -> None:
-    assert masked(address) == shown
+    assert mask_address(address) == shown

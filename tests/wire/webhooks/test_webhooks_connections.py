@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.webhooks.http.address_guard import AllowedNetworks
-from heliograph.webhooks.http.attempt import Answered, Failed
+from heliograph.webhooks.http.attempt import HttpAnswer, PostFailure
 from heliograph.webhooks.http.http_answer import READ_MAX, BadAnswer
 from heliograph.webhooks.http.tls import BESIDE_MAX, RECORD_MAX, TooManyTlsOctets
 from tests.support.certificates import Authority
@@ -42,7 +42,7 @@ async def test_an_answer_that_nobody_asked_for_is_never_taken_for_the_next_ones(
         for _ in range(4):
             answered.clear()
             outcome = await poster.post(receiver.url(), SIGNED, BODY)
-            assert isinstance(outcome, Answered), outcome
+            assert isinstance(outcome, HttpAnswer), outcome
             statuses.append(outcome.status)
             await answered.wait()
             await asyncio.sleep(0.01)  # the kernel hands on what was smuggled
@@ -72,7 +72,9 @@ async def test_a_server_that_speaks_first_gives_no_answer() -> None:
 async def test_accounts_share_no_connection() -> None:
     async with receiving(says(OK)) as receiver, posting() as poster:
         for account_id in ("amina", "chidi", "amina", "chidi"):
-            assert isinstance(await poster.post(receiver.url(), SIGNED, BODY, account_id), Answered)
+            assert isinstance(
+                await poster.post(receiver.url(), SIGNED, BODY, account_id), HttpAnswer
+            )
     assert receiver.connections == 2
 
 
@@ -94,7 +96,7 @@ async def test_what_tls_hides_is_counted_too(tmp_path: Path) -> None:
             used_s = time.thread_time() - used_s
             assert all(connection.transport is None for connection in poster._connected)
         thread.run(server.__aexit__(None, None, None))
-    assert isinstance(outcome, Failed), outcome
+    assert isinstance(outcome, PostFailure), outcome
     assert (outcome.reason, outcome.detail) == ("bad_answer", TooManyTlsOctets.reason)
     assert used_s < 0.03
 
@@ -110,7 +112,7 @@ async def test_a_kept_connection_over_tls_is_counted_anew_for_each_post(tmp_path
     ):
         for _ in range(posts):
             assert isinstance(
-                await poster.post(receiver.url(scheme="https"), SIGNED, BODY), Answered
+                await poster.post(receiver.url(scheme="https"), SIGNED, BODY), HttpAnswer
             )
         assert receiver.connections == 1
 
@@ -134,7 +136,7 @@ async def test_a_long_chain_and_a_long_answer_are_no_offence(
     ):
         for _ in range(3):
             assert isinstance(
-                await poster.post(receiver.url(scheme="https"), SIGNED, BODY), Answered
+                await poster.post(receiver.url(scheme="https"), SIGNED, BODY), HttpAnswer
             )
 
 

@@ -166,7 +166,7 @@ class OpenConnections:
         if connection is not None:
             self.note_closed(connection)
             connection.make_room()
-        metrics.connection_closed(why)
+        metrics.count_closed_connection(why)
         self._untold[why] += 1
         self._host = host
         self._log_limit()

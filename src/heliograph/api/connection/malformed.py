@@ -42,7 +42,7 @@ def answer_not_read(error: ServiceError, client: str | None) -> bytes:
     """Returns the octets of `whole_answer`, once the answer has been counted and logged."""
     request_id, answer = whole_answer(error)
     # there was no head from which to measure
-    metrics.request_answered("unknown", "unknown", error.status, 0.0)
+    metrics.count_request("unknown", "unknown", error.status, 0.0)
     left_out = _few.next()
     if left_out is not None:
         log.info(

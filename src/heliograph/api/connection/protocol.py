@@ -301,7 +301,7 @@ class Protocol(Answering):
         elif self._reading == BODY:
             self._end_body()
         elif self._is_answered():
-            metrics.connection_closed("slow_headers")
+            metrics.count_closed_connection("slow_headers")
             self._refuse(
                 InvalidRequest(
                     f"The headers did not come whole within {timeouts.HEAD_S:g} s.",
@@ -325,7 +325,7 @@ class Protocol(Answering):
         if self.cycle.response_complete:
             self._end("slow_body")
         else:
-            metrics.connection_closed("slow_body")
+            metrics.count_closed_connection("slow_body")
             self._refuse(
                 InvalidRequest(
                     f"The body did not come whole within {timeouts.BODY_S:g} s.",
@@ -334,7 +334,7 @@ class Protocol(Answering):
             )
 
     def _end(self, why: str) -> None:
-        metrics.connection_closed(why)
+        metrics.count_closed_connection(why)
         if self.transport.get_write_buffer_size():  # closing would wait for the client to read it
             self.transport.abort()
         else:

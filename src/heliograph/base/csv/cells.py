@@ -24,13 +24,13 @@ _MARKED: Final = re.compile(f"{_PIECE}'(?={_RUNS})")
 _QUOTED: Final = re.compile(r'[,;\t\r\n"]')
 
 
-def neutral(text: str) -> str:
+def neutralize(text: str) -> str:
     """Returns a cell of which no spreadsheet runs anything, however it takes it apart."""
     return _BARE.sub("'", text)
 
 
-def plain(cell: str) -> str:
-    """Returns the cell that `neutral` was given."""
+def without_neutralizing(cell: str) -> str:
+    """Returns the cell that `neutralize` was given."""
     return _MARKED.sub("", cell) if "'" in cell else cell
 
 
@@ -38,7 +38,7 @@ def text_of_cell(cell: str) -> str:
     """Returns what a cell of a file says: without spaces around it, and as it was before it was
     made neutral.
     """
-    return plain(cell.strip()).strip()
+    return without_neutralizing(cell.strip()).strip()
 
 
 def line_of(cells: Iterable[str], delimiter: str) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from heliograph.base.csv.cells import text_of_cell
-from heliograph.base.forms import shown
-from heliograph.base.short_texts import cut, refused
+from heliograph.base.forms import quote_value
+from heliograph.base.short_texts import refused, shorten
 
 # names of the phone column, as `column_name` writes them; the earliest of them that a header has
 PHONE_COLUMNS: Final = (
@@ -45,13 +45,14 @@ class Columns(NamedTuple):
         """Returns where the column stands that is named for a field. Raises InvalidRequest."""
         wanted = column_name(column)
         if wanted not in self.known:
-            has = cut(", ".join(self.names), NAMES_SAID_MAX) or "none"
+            has = shorten(", ".join(self.names), NAMES_SAID_MAX) or "none"
             raise refused(
-                f"{field}_column", f"must be a column of the file ({has}), not {shown(column)}"
+                f"{field}_column",
+                f"must be a column of the file ({has}), not {quote_value(column)}",
             )
         return self.known.index(wanted)
 
-    def are_called_alike(self, place: int, other: int) -> bool:
+    def have_one_name(self, place: int, other: int) -> bool:
         """Returns whether two columns have one name, so that it does not say which is meant."""
         return place != other and self.known[place] == self.known[other]
 

@@ -46,7 +46,7 @@ class CsvReader:
         while first and not first.strip() and len(begin) < EMPTY_LINES_MAX:
             begin.append(first := next(lines, ""))
         self.delimiter = max(DELIMITERS, key=lambda delimiter: _fitness(first, delimiter))
-        self.records = _filled(read_records(chain(begin, lines), self.delimiter))
+        self.records = _skip_empty(read_records(chain(begin, lines), self.delimiter))
 
     def first(self) -> Record | None:
         """Returns the record that says what the columns are; None of a file that holds nothing.
@@ -60,7 +60,7 @@ class CsvReader:
         return record
 
 
-def _filled(records: Iterator[Record]) -> Iterator[Record]:
+def _skip_empty(records: Iterator[Record]) -> Iterator[Record]:
     """Yields the records that hold something, and says of those that are not UTF-8 that they are
     not.
     """

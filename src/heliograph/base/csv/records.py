@@ -37,7 +37,7 @@ def read_records(lines: Iterator[str], delimiter: str) -> Iterator[Record]:
     Raises InvalidRequest where records cannot be told apart any more: a quote is not closed, or is
     closed lines later by what opens another cell.
     """
-    fed = _Fed(lines)
+    fed = _LineFeed(lines)
     reader = csv.reader(fed, delimiter=delimiter, strict=True)
     while True:
         fed.start_record()
@@ -51,7 +51,7 @@ def read_records(lines: Iterator[str], delimiter: str) -> Iterator[Record]:
             yield Record(
                 fed.first,
                 next(csv.reader([fed.text], delimiter=delimiter), []),
-                _why_not_csv(fed.last, delimiter),
+                _fault_in_line(fed.last, delimiter),
             )
             continue
         if fed.of_record > 1 and any(len(cell) > CELL_MAX for cell in cells):
@@ -61,7 +61,7 @@ def read_records(lines: Iterator[str], delimiter: str) -> Iterator[Record]:
         yield Record(fed.first, cells)
 
 
-def _why_not_csv(line: str, delimiter: str) -> str:
+def _fault_in_line(line: str, delimiter: str) -> str:
     """Returns why the strict reader refuses a line. One that is not strict minds no quotes."""
     try:
         next(csv.reader([line], delimiter=delimiter), [])
@@ -70,7 +70,7 @@ def _why_not_csv(line: str, delimiter: str) -> str:
     return TEXT_BEHIND_QUOTE
 
 
-class _Fed:
+class _LineFeed:
     """Gives the reader the lines that it asks for. A line that it asks for within a record
     continues a quoted cell.
     """

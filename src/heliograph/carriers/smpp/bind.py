@@ -51,12 +51,12 @@ class Bind:
     def receives(self) -> bool:
         return self._command != pdu.BIND_TRANSMITTER
 
-    async def keep(self) -> None:
+    async def keep_bound(self) -> None:
         """Connects, and connects again, until cancelled."""
         loop = asyncio.get_running_loop()
         failures = 0
         while True:
-            await self._permitted()
+            await self._wait_for_permission()
             if self.state is not LinkState.REFUSED:  # which stays visible until a bind succeeds
                 self._show(LinkState.CONNECTING, "")
             bound_s = loop.time()
@@ -70,13 +70,13 @@ class Bind:
                 failures += 1
                 status, why = 0, f"cannot connect: {str(fault) or 'no answer in time'}"
             else:
-                status, why = await self._until_closed(session)
+                status, why = await self._wait_until_closed(session)
                 # a session that lasted less than the pause before it is no success: the pause goes
                 # on growing
                 failures = 1 if loop.time() - bound_s > self._base_s(failures) else failures + 1
             await self._back_off(failures, status, why)
 
-    async def _permitted(self) -> None:
+    async def _wait_for_permission(self) -> None:
         """Returns when this process may bind. While it has no lease, others may serve the
         carrier in its place, and it binds nowhere.
         """
@@ -105,7 +105,7 @@ class Bind:
             raise
         return session
 
-    async def _until_closed(self, session: SmppSession) -> tuple[int, str]:
+    async def _wait_until_closed(self, session: SmppSession) -> tuple[int, str]:
         """Waits for the session's end, and returns the session fault that ended it (0: none) and
         the reason in words.
         """

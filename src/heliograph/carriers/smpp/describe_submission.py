@@ -79,13 +79,13 @@ def _fields(message: pdu.ShortMessage, *, shows_text: bool) -> list[PduField]:
     text = message.short_message[len(header) :]
     fields = [
         PduField("command_id", f"0x{pdu.SUBMIT_SM:08X}", "submit_sm"),
-        PduField("service_type", _quoted(message.service_type), "the carrier's default"),
+        PduField("service_type", _quote(message.service_type), "the carrier's default"),
         PduField("source_addr_ton", str(message.source_ton), _TONS.get(message.source_ton, "")),
         PduField("source_addr_npi", str(message.source_npi), _NPIS.get(message.source_npi, "")),
-        PduField("source_addr", _quoted(message.source_addr)),
+        PduField("source_addr", _quote(message.source_addr)),
         PduField("dest_addr_ton", str(message.dest_ton), _TONS.get(message.dest_ton, "")),
         PduField("dest_addr_npi", str(message.dest_npi), _NPIS.get(message.dest_npi, "")),
-        PduField("destination_addr", _quoted(message.destination_addr)),
+        PduField("destination_addr", _quote(message.destination_addr)),
         PduField(
             "esm_class",
             f"0x{message.esm_class:02X}",
@@ -95,9 +95,9 @@ def _fields(message: pdu.ShortMessage, *, shows_text: bool) -> list[PduField]:
         PduField(
             "priority_flag", str(message.priority_flag), "high" if message.priority_flag else "bulk"
         ),
-        PduField("schedule_delivery_time", _quoted(message.schedule_delivery_time), "at once"),
+        PduField("schedule_delivery_time", _quote(message.schedule_delivery_time), "at once"),
         PduField(
-            "validity_period", _quoted(message.validity_period), _span(message.validity_period)
+            "validity_period", _quote(message.validity_period), _span(message.validity_period)
         ),
         PduField(
             "registered_delivery",
@@ -134,7 +134,7 @@ def _text(octets: bytes, *, shows_text: bool) -> tuple[str, str]:
     return (octets.hex(" ").upper(), count) if shows_text else ("not shown", count)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return text or "empty"
 
 

@@ -23,7 +23,7 @@ _REFERENCE_TLV: Final = Struct(">HHH")
 _SAR_TLVS: Final = Struct(">HHHHHBHHB")
 
 
-class Coded(NamedTuple):
+class EncodedText(NamedTuple):
     """Holds a text in octets, with one string for each submission that will carry it."""
 
     data_coding: int
@@ -123,14 +123,14 @@ class Encoder:
         ton, npi = self._settings.source_ton_npi or ton_npi_of(sender)
         return pdu.encode_addresses("", (ton, npi, sender), self._settings.dest_ton_npi)
 
-    def _code(self, text: str, encoding: str) -> Coded:
+    def _code(self, text: str, encoding: str) -> EncodedText:
         parts = segments.split(text, encoding)
         data_coding, octets = self._octets(parts, encoding)
         if octets is None:
             return _as_ucs2(text, len(parts))
         if self._settings.long == "payload" and len(parts) > 1:
-            return Coded(data_coding, (b"".join(octets),), len(parts), payload=True)
-        return Coded(data_coding, tuple(octets), len(parts), payload=False)
+            return EncodedText(data_coding, (b"".join(octets),), len(parts), payload=True)
+        return EncodedText(data_coding, tuple(octets), len(parts), payload=False)
 
     def _octets(self, parts: list[str], encoding: str) -> tuple[int, list[bytes] | None]:
         """Returns data_coding and each part's octets; None where the carrier's alphabet lacks a
@@ -148,7 +148,7 @@ class Encoder:
             return data_coding, None
 
 
-def _as_ucs2(text: str, counted_segments: int) -> Coded:
+def _as_ucs2(text: str, counted_segments: int) -> EncodedText:
     """Encodes a GSM-7 text that the carrier's alphabet cannot carry.
 
     The text is never altered, and the message keeps the segments it was counted and paid with: as
@@ -157,7 +157,7 @@ def _as_ucs2(text: str, counted_segments: int) -> Coded:
     """
     octets = segments.ucs2_octets(text)
     fits = len(segments.split(text, segments.UCS_2)) == 1
-    return Coded(DATA_CODING_UCS2, (octets,), counted_segments, payload=not fits)
+    return EncodedText(DATA_CODING_UCS2, (octets,), counted_segments, payload=not fits)
 
 
 def ton_npi_of(sender: str) -> tuple[int, int]:

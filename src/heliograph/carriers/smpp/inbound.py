@@ -28,7 +28,7 @@ class InboundTexts:
         self._counter = metrics.INBOUND.labels(carrier)
         self._few = LineLimit(LINES_A_SECOND_MAX)
 
-    def came(self, message: pdu.ShortMessage) -> None:
+    def note_text(self, message: pdu.ShortMessage) -> None:
         """Counts a text, and logs it unless this second has had its lines; the next line says how
         many were left out.
         """
@@ -41,15 +41,15 @@ class InboundTexts:
             "inbound_text",
             extra={
                 "carrier": self._carrier,
-                "sender": masked(message.source_addr),
-                "recipient": masked(message.destination_addr),
+                "sender": mask_address(message.source_addr),
+                "recipient": mask_address(message.destination_addr),
                 "octets": len(message.short_message or message.tlvs.get(pdu.MESSAGE_PAYLOAD, b"")),
                 **left_out,
             },
         )
 
 
-def masked(address: str) -> str:
+def mask_address(address: str) -> str:
     """Returns a short code or a name as it is; of a phone number it shows the first five digits,
     and a star for each further one.
     """

@@ -111,13 +111,13 @@ class SmppLink:
                 session.submit(batch)
                 at += len(batch)
         if at:
-            self._pace.sent(at, self._loop.time())
+            self._pace.note_sent(at, self._loop.time())
         if at < len(submissions):
             unspent = [
                 SubmitAnswer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT)
                 for s in submissions[at:]
             ]
-            self._loop.call_soon(self._inbox.answered, unspent)
+            self._loop.call_soon(self._inbox.on_answers, unspent)
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> None:
         _answer([receipt.token for receipt in receipts], pdu.ESME_ROK)
@@ -126,8 +126,8 @@ class SmppLink:
         _answer([text.token for text in texts], pdu.ESME_ROK if stored else pdu.ESME_RX_T_APPN)
 
     async def start(self) -> None:
-        self._inbox.changed(*self._shown)
-        self._tasks = [asyncio.create_task(bind.keep()) for bind in self._binds]
+        self._inbox.on_state(*self._shown)
+        self._tasks = [asyncio.create_task(bind.keep_bound()) for bind in self._binds]
         for task in self._tasks:
             task.add_done_callback(_raise_fault)
 
@@ -155,19 +155,19 @@ class SmppLink:
                 accepted += 1
             elif answer.outcome is Outcome.THROTTLED:
                 throttled += 1
-        self._pace.answered(accepted, throttled, self._loop.time())
-        self._inbox.answered(answers)
+        self._pace.note_answers(accepted, throttled, self._loop.time())
+        self._inbox.on_answers(answers)
         if self._is_closing and not self.outstanding:
             self._is_drained.set()
 
     def on_receipts(self, receipts: list[Receipt]) -> None:
-        self._inbox.received(receipts)
+        self._inbox.on_receipts(receipts)
 
     def on_texts(self, texts: list[HandsetText]) -> None:
         if self._texts is None:
             self.answer_texts(texts, stored=False)
         else:
-            self._texts.came(texts)
+            self._texts.on_texts(texts)
 
     def _on_change(self) -> None:
         if self._is_closing:
@@ -185,7 +185,7 @@ class SmppLink:
     def _show(self, state: LinkState, detail: str) -> None:
         if (state, detail) != self._shown:
             self._shown = (state, detail)
-            self._inbox.changed(state, detail)
+            self._inbox.on_state(state, detail)
 
     def _sessions(self, sending: bool = False) -> list[SmppSession]:
         return [

@@ -112,12 +112,12 @@ def read_receipt(message: pdu.ShortMessage, token: object) -> Receipt:
         user_message_reference=(
             int.from_bytes(reference, "big") if reference and len(reference) <= 2 else None
         ),
-        raw=_kept(text, plain),
+        raw=_visible_octets(text, plain),
         token=token,
     )
 
 
-def _kept(text: str, plain: int) -> bytes:
+def _visible_octets(text: str, plain: int) -> bytes:
     """Returns what an operator may see of a receipt: its first `plain` characters, and how many
     there were after them. Those may quote the message, whose text may be a one-time password.
     """
@@ -142,12 +142,12 @@ def _fields(text: str) -> tuple[dict[str, str], int]:
     common = _COMMON.match(text)
     if common:
         return {"id": common[1], "stat": common[2], "err": common[3]}, common.end(3)
-    fields, plain = _searched(text), _PLAIN.match(text)
+    fields, plain = _find_fields(text), _PLAIN.match(text)
     word = _FIRST_WORD.match(fields.get("err", ""))
     return fields | {"err": word[0] if word else ""}, plain.end() if plain else 0
 
 
-def _searched(text: str) -> dict[str, str]:
+def _find_fields(text: str) -> dict[str, str]:
     fields: dict[str, str] = {}
     name, start = "", 0
     for key in _KEY.finditer(text):

@@ -78,7 +78,7 @@ class Pace:
             allowance = min(allowance, ceil(self._agreed) - self._sent_sum)
         return max(0, allowance)
 
-    def sent(self, count: int, now_s: float) -> None:
+    def note_sent(self, count: int, now_s: float) -> None:
         self._step(now_s)
         if self.tps is not None:
             self._tokens -= count
@@ -86,7 +86,7 @@ class Pace:
             self._sent.append((now_s, count))
             self._sent_sum += count
 
-    def answered(self, accepted: int, throttled: int, now_s: float) -> None:
+    def note_answers(self, accepted: int, throttled: int, now_s: float) -> None:
         self._step(now_s)
         self._step_accepted += accepted
         self._step_throttled += throttled

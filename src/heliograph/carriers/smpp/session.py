@@ -290,7 +290,7 @@ class SmppSession(asyncio.Protocol):
         if is_receipt(message):
             found.receipts.append(read_receipt(message, Token(self, sequence)))
         else:
-            self._inbound.came(message)
+            self._inbound.note_text(message)
             found.texts.append(read_handset_text(message, Token(self, sequence)))
 
     def _on_control(self, command: int, status: int, sequence: int, found: _ToReport) -> None:

@@ -18,19 +18,21 @@ class _BindObserver:
         self.settled = asyncio.Event()
         self.state, self.detail = LinkState.CONNECTING, "no answer in time"
 
-    def answered(self, answers: object) -> None:
+    def on_answers(self, answers: object) -> None:
         """Does nothing, because nothing is submitted here."""
 
-    def received(self, receipts: object) -> None:
+    def on_receipts(self, receipts: object) -> None:
         """Leaves receipts unacknowledged: the carrier sends them again to whoever stores them."""
 
-    def changed(self, state: LinkState, detail: str) -> None:
+    def on_state(self, state: LinkState, detail: str) -> None:
         self.state, self.detail = state, detail or self.detail
         if state is not LinkState.CONNECTING:
             self.settled.set()
 
 
-def tried_bind(connection: SmppSettings, within_s: float = TRIAL_BIND_S) -> tuple[LinkState, str]:
+def run_trial_bind(
+    connection: SmppSettings, within_s: float = TRIAL_BIND_S
+) -> tuple[LinkState, str]:
     """Does what `try_to_bind` does, outside of an event loop, and returns in time even if no name
     server answers. `asyncio.run` waits for the thread that asks it, which nobody can stop; here it
     goes on by itself, until the resolver gives up.

@@ -50,7 +50,7 @@ class ClientSessions:
         return iter(list(self._addresses))
 
     def admit(self, session: ClientSession, host: str) -> None:
-        """Adds a session to the list until `left`; another session may have to end for it."""
+        """Adds a session to the list until `remove`; another session may have to end for it."""
         most = max(1, min(SESSIONS_MAX, open_files.limit() - FILES_KEPT))
         most_of_one = max(1, most // ADDRESS_SHARE)
         address = network_of(host)
@@ -65,7 +65,7 @@ class ClientSessions:
         self._addresses[session] = address
         self._of_address.setdefault(address, {})[session] = None
 
-    def left(self, session: ClientSession) -> None:
+    def remove(self, session: ClientSession) -> None:
         """Removes a session from the list, if it is still there."""
         address = self._addresses.pop(session, None)
         if address is None:
@@ -76,7 +76,7 @@ class ClientSessions:
 
     def _end_one(self, sessions: Iterable[ClientSession], host: str, why: str) -> None:
         quietest = min(sessions, key=_quiet_since_s)
-        self.left(quietest)
+        self.remove(quietest)
         quietest.abort("ended for a newer connection")
         self._journal.count("limited")
         if clock.monotonic_s() - self._told_s >= TOLD_S:

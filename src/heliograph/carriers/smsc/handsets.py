@@ -9,7 +9,7 @@ from itertools import chain, zip_longest
 from typing import Any, Final, Protocol
 
 from heliograph.base import clock
-from heliograph.carriers.delay_queue import Delayed
+from heliograph.carriers.delay_queue import DelayQueue
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smsc.chaos import Act, ActPlace, Chaos
 from heliograph.carriers.smsc.handset_pdus import HandsetPdu, WrittenText
@@ -56,7 +56,7 @@ class Handsets:
         self._next_phone = clock.now_us() // _US_OF_PHONE % _PHONES
         self._receivers: list[TextReceiver] = []
         self._waiting: deque[HandsetPdu] = deque()  # there is nobody with room for them
-        self._again: Delayed[HandsetPdu] = Delayed(loop, SENT_AGAIN_S, self._again_due)
+        self._again: DelayQueue[HandsetPdu] = DelayQueue(loop, SENT_AGAIN_S, self._again_due)
         self._timer: asyncio.Handle | None = None
         # how many texts may be written now: the first one at once. It falls below 0 when several
         # phones write at once.
@@ -64,14 +64,14 @@ class Handsets:
         self._credited_s = 0.0
         self.owed = 0  # what is not answered yet
 
-    def joined(self, receiver: TextReceiver) -> None:
+    def add_receiver(self, receiver: TextReceiver) -> None:
         """Takes a session that receives. With the first one handsets begin to write."""
         self._receivers.append(receiver)
         if self._rate and self._timer is None:
             self._credited_s = self._loop.time()
             self._timer = self._loop.call_soon(self._tick)
 
-    def left(self, receiver: TextReceiver, unanswered: Collection[HandsetPdu]) -> None:
+    def remove_receiver(self, receiver: TextReceiver, unanswered: Collection[HandsetPdu]) -> None:
         """Takes back what a session that is gone had not answered. Without a session no handset
         writes.
         """
@@ -80,9 +80,9 @@ class Handsets:
         if not self._receivers:
             self.close()
         self._waiting.extendleft(reversed(list(unanswered)))
-        self.look_again()
+        self.send_waiting()
 
-    def answered(self, text: HandsetPdu, status: int) -> None:
+    def note_answer(self, text: HandsetPdu, status: int) -> None:
         """Sends a text again in a moment if the answer asks for that; else it is over."""
         if status in RETRIED:
             self._journal.count("text_sent_back")
@@ -90,9 +90,9 @@ class Handsets:
         else:
             self._journal.count("text_taken" if status == pdu.ESME_ROK else "text_refused")
             self.owed -= 1
-        self.look_again()
+        self.send_waiting()
 
-    def look_again(self) -> None:
+    def send_waiting(self) -> None:
         """Sends what waits, as far as there is room for it."""
         while self._waiting:
             freest = max(self._receivers, key=lambda each: each.text_room(), default=None)
@@ -120,7 +120,7 @@ class Handsets:
         self._credited_s = now_s
         while self._credit >= 1 and len(self._waiting) < WAITING_MAX:
             self._credit -= self._write()
-        self.look_again()
+        self.send_waiting()
         self._timer = self._loop.call_later(_WRITING_EVERY_S, self._tick)
 
     def _write(self) -> int:
@@ -169,6 +169,6 @@ class Handsets:
         self._journal.counts["text_repeated"] += times - 1
         return times
 
-    def _again_due(self, due: Delayed[HandsetPdu]) -> None:
+    def _again_due(self, due: DelayQueue[HandsetPdu]) -> None:
         self._waiting.extend(due.take_due(WAITING_MAX))
-        self.look_again()
+        self.send_waiting()

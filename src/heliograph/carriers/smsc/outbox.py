@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
-from heliograph.carriers.delay_queue import Delayed
+from heliograph.carriers.delay_queue import DelayQueue
 from heliograph.carriers.smsc.receipt import ReceiptToWrite
 
 RECEIPTS_OWED_MAX: Final = 200_000  # 100 MB; past it submissions are answered ESME_RMSGQFUL
@@ -41,7 +41,7 @@ class Outbox:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._delayed: dict[float, Delayed[AddressedReceipt]] = {}  # by how long
+        self._delayed: dict[float, DelayQueue[AddressedReceipt]] = {}  # by how long
         self._receivers: dict[str, list[Receiver]] = {}  # by system_id
         self._waiting: dict[
             str, deque[ReceiptToWrite]
@@ -55,7 +55,7 @@ class Outbox:
         """Owes a receipt that is due in `delay_s`. It is hot."""
         delayed = self._delayed.get(delay_s)
         if delayed is None:
-            delayed = self._delayed[delay_s] = Delayed(self._loop, delay_s, self._deliver_due)
+            delayed = self._delayed[delay_s] = DelayQueue(self._loop, delay_s, self._deliver_due)
         self.owed += copies
         delayed.put([receipt] * copies)
 
@@ -80,15 +80,15 @@ class Outbox:
             receiver.send_receipt(receipt.owed)
         return receiver
 
-    def settled(self) -> None:
+    def note_settled(self) -> None:
         """Notes that a receipt was acknowledged, or given up."""
         self.owed -= 1
 
-    def joined(self, receiver: Receiver) -> None:
+    def add_receiver(self, receiver: Receiver) -> None:
         self._receivers.setdefault(receiver.system_id, []).append(receiver)
-        self.look_again(receiver.system_id)
+        self.send_waiting(receiver.system_id)
 
-    def left(self, receiver: Receiver, unacknowledged: Iterable[ReceiptToWrite]) -> None:
+    def remove_receiver(self, receiver: Receiver, unacknowledged: Iterable[ReceiptToWrite]) -> None:
         """Takes back what a session that is gone had not acknowledged: it goes to another session,
         now or when there is one.
         """
@@ -100,9 +100,9 @@ class Outbox:
         returned = list(unacknowledged)
         if returned:
             self._waiting.setdefault(receiver.system_id, deque()).extendleft(reversed(returned))
-            self.look_again(receiver.system_id)
+            self.send_waiting(receiver.system_id)
 
-    def look_again(self, system_id: str) -> None:
+    def send_waiting(self, system_id: str) -> None:
         """Sends what waits, as far as there is room for it."""
         waiting = self._waiting.get(system_id)
         while waiting:
@@ -126,10 +126,10 @@ class Outbox:
         )
         return freest if freest is not None and freest.receipt_room() > 0 else None
 
-    def _deliver_due(self, delayed: Delayed[AddressedReceipt]) -> None:
+    def _deliver_due(self, delayed: DelayQueue[AddressedReceipt]) -> None:
         due = delayed.take_due(DUE_AT_ONCE)
         for receiver in {self._hand_over(receipt) for receipt in due}:
             if receiver is not None:
                 receiver.flush()
         if len(due) == DUE_AT_ONCE:
-            self._loop.call_soon(delayed.look_again)
+            self._loop.call_soon(delayed.restart_timer)

@@ -46,7 +46,7 @@ class Smsc:
         chaos, is only noted. Raises OSError.
         """
         self._server = await self._shared.loop.create_server(
-            self._connected, host, port, backlog=BACKLOG
+            self._make_session, host, port, backlog=BACKLOG
         )
         port = self._server.sockets[0].getsockname()[1]
         self.journal.note("listening", host=host, port=port, seed=seed)
@@ -77,5 +77,5 @@ class Smsc:
         )
         self.journal.flush()
 
-    def _connected(self) -> asyncio.Protocol:
+    def _make_session(self) -> asyncio.Protocol:
         return EsmeSession(self._shared, next(self._numbers))

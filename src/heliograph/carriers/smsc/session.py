@@ -144,7 +144,7 @@ class EsmeSession(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def look_again(self) -> None:
+    def resume(self) -> None:
         """Goes on with the backlog, and reads on, because there may be room in the window."""
         frames, self._backlog = self._backlog, []
         self._take(frames)
@@ -197,11 +197,11 @@ class EsmeSession(asyncio.Protocol):
         )
         self._backlog.clear()
         returned, self._unacknowledged = self._unacknowledged, {}
-        self._shared.outbox.left(self, returned.values())
+        self._shared.outbox.remove_receiver(self, returned.values())
         texts, self._unanswered_texts = self._unanswered_texts, {}
-        self._shared.handsets.left(self, texts.values())
+        self._shared.handsets.remove_receiver(self, texts.values())
         self._journal.flush()
-        self._shared.sessions.left(self)
+        self._shared.sessions.remove(self)
         self.closed.set()
 
     def pause_writing(self) -> None:
@@ -211,9 +211,9 @@ class EsmeSession(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._is_write_paused = False
-        self._shared.outbox.look_again(self.system_id)  # first: what waits is not to be overtaken
-        self._shared.handsets.look_again()
-        self.look_again()
+        self._shared.outbox.send_waiting(self.system_id)  # first: what waits is not to be overtaken
+        self._shared.handsets.send_waiting()
+        self.resume()
 
     def data_received(self, data: bytes) -> None:
         if self._is_deaf:
@@ -222,7 +222,7 @@ class EsmeSession(asyncio.Protocol):
         if frames:
             self._watch.note_pdu()
         self._backlog += frames
-        self.look_again()
+        self.resume()
         if frames and self._is_bound():
             self.quiet_since_s = clock.monotonic_s()
 
@@ -235,7 +235,7 @@ class EsmeSession(asyncio.Protocol):
                     self._backlog = frames[at:]
                     break
                 if self._sends:
-                    self._taken.submitted(sequence, body)
+                    self._taken.take_submission(sequence, body)
                 else:
                     self._journal.count("submit_sm")
                     self._taken.answer(sequence, ESME_RINVBNDSTS)
@@ -255,7 +255,7 @@ class EsmeSession(asyncio.Protocol):
         if self._journal.is_kept:
             told = self._shared.handsets.journal_fields(text)
             self.note("text_answered", sequence=sequence, status=status, **told)
-        self._shared.handsets.answered(text, status)
+        self._shared.handsets.note_answer(text, status)
 
     def _on_receipt_answer(self, sequence: int, status: int) -> None:
         owed = self._unacknowledged.pop(sequence, None)
@@ -271,7 +271,7 @@ class EsmeSession(asyncio.Protocol):
                 state=owed.state.value,
                 status=status,
             )
-        self._shared.acknowledged(self, owed, again=status in RETRIED)
+        self._shared.note_acknowledged(self, owed, again=status in RETRIED)
 
     def _on_control(self, command: int, status: int, sequence: int, body: bytes) -> None:
         if command in _BIND_MODES:
@@ -317,8 +317,8 @@ class EsmeSession(asyncio.Protocol):
         self.write(pdu.encode_pdu(command | pdu.RESPONSE, pdu.ESME_ROK, sequence, _BOUND))
         self.flush()
         if self._receives:
-            self._shared.outbox.joined(self)
-            self._shared.handsets.joined(self)
+            self._shared.outbox.add_receiver(self)
+            self._shared.handsets.add_receiver(self)
 
     # --- time
 

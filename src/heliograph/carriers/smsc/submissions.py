@@ -4,7 +4,7 @@ owed.
 
 from typing import Final, NamedTuple, Protocol
 
-from heliograph.carriers.delay_queue import Delayed
+from heliograph.carriers.delay_queue import DelayQueue
 from heliograph.carriers.link import ReceiptState
 from heliograph.carriers.simulated_outcomes import simulated_outcome
 from heliograph.carriers.smpp import pdu
@@ -29,7 +29,7 @@ class Client(Receiver, Protocol):
     def write(self, octets: bytes) -> None: ...
     def stop_answering(self) -> None: ...
     def abort(self, why: str) -> None: ...
-    def look_again(self) -> None: ...
+    def resume(self) -> None: ...
     def note(self, event: str, **fields: object) -> None: ...
 
 
@@ -49,7 +49,7 @@ class SubmissionDesk:
         self._client = client
         self._journal = shared.journal
         self._unanswered: dict[
-            float, Delayed[_SubmitResponse]
+            float, DelayQueue[_SubmitResponse]
         ] = {}  # by how long they are held back
         self._outstanding = 0
 
@@ -67,7 +67,7 @@ class SubmissionDesk:
         forgotten, self._outstanding = self._outstanding, 0
         return forgotten
 
-    def submitted(self, sequence: int, body: bytes) -> None:
+    def take_submission(self, sequence: int, body: bytes) -> None:
         """Takes one submit_sm. It is hot."""
         self._journal.count("submit_sm")
         try:
@@ -137,19 +137,19 @@ class SubmissionDesk:
     def _later(self, answer: _SubmitResponse, delay_s: float) -> None:
         delayed = self._unanswered.get(delay_s)
         if delayed is None:
-            delayed = self._unanswered[delay_s] = Delayed(
+            delayed = self._unanswered[delay_s] = DelayQueue(
                 self._shared.loop, delay_s, self._answer_due
             )
         self._outstanding += 1
         delayed.put([answer])
 
-    def _answer_due(self, delayed: Delayed[_SubmitResponse]) -> None:
+    def _answer_due(self, delayed: DelayQueue[_SubmitResponse]) -> None:
         due = delayed.take_due(self._shared.settings.window)
         for answer in due:
             self.answer(*answer)
         self._outstanding -= len(due)
         self._client.flush()
-        self._client.look_again()
+        self._client.resume()
 
     def _owe(
         self, message: pdu.ShortMessage, plan: SubmissionPlan, number: int, message_id: str

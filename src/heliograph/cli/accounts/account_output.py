@@ -23,10 +23,10 @@ def listed_record(account: "Account", wallet: "Wallet") -> dict[str, Any]:
         "country_code": account.country_code,
         "status": account.shown_status,
         "wallet": {
-            "balance": money.to_number(wallet.shown.balance_minor, wallet.currency),
+            "balance": money.to_number(wallet.visible_figures.balance_minor, wallet.currency),
             "currency": wallet.currency,
         },
-        "sms_credits": wallet.shown.sms_credits,
+        "sms_credits": wallet.visible_figures.sms_credits,
         "sandbox": account.sandbox,
         "low_balance_credits": wallet.low_balance_credits,
         "low_balance_amount": None

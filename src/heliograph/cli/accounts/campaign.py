@@ -9,7 +9,7 @@ from heliograph.cli.accounts.campaign_create import create
 from heliograph.cli.accounts.campaign_output import (
     full_record,
     print_unfilled,
-    quoted,
+    quote_record,
     show_campaign,
 )
 from heliograph.cli.command import CommandRun, Noun, examples
@@ -103,7 +103,7 @@ def estimate(run: CommandRun, campaign_id: str) -> None:
     with progress("Looking at the audience", lambda: _size(run, campaign)) as tell:
         quote = campaigns.estimate(run.database, campaign, tell)
     print_unfilled(previews.unfilled_of(quote))
-    show(run, {"id": campaign_id, **quoted(quote)})
+    show(run, {"id": campaign_id, **quote_record(quote)})
 
 
 @command.command(
@@ -151,7 +151,7 @@ def test(run: CommandRun, campaign_id: str, to: str, country: str | None) -> Non
         "validity_s": campaign.validity_s,
         "reference": campaign_id,
     }
-    send = run.awaited(lambda db: _send(db, campaign.account_id, body, sandbox=campaign.sandbox))
+    send = run.run_hot(lambda db: _send(db, campaign.account_id, body, sandbox=campaign.sandbox))
     answer = send_answer(send, dry_run=False)
     opted_out = known is not None and known.opted_out
     if opted_out:
@@ -166,13 +166,13 @@ def test(run: CommandRun, campaign_id: str, to: str, country: str | None) -> Non
     )
 
 
-def _read_phone(to: str, country: str | None, home: str | None) -> "Phone":
-    """Returns the phone of --to, read as it is dialled in `country`, else in `home`. Raises
+def _read_phone(to: str, country: str | None, home_country: str | None) -> "Phone":
+    """Returns the phone of --to, read as it is dialled in `country`, else in `home_country`. Raises
     BadParameter.
     """
     from heliograph.text import parse_phone
 
-    phone = parse_phone(to, country, home)
+    phone = parse_phone(to, country, home_country)
     if phone is None:
         raise click.BadParameter(
             f"{to!r} is not a number in international form, such as 233201234567; with --country"
@@ -253,7 +253,7 @@ def launch(run: CommandRun, campaign_id: str, as_far: bool | None) -> None:
             run.database, campaign.id, as_far_as_credits_reach=as_far, tell=tell
         )
     print_unfilled(previews.unfilled_of(launched.quote))
-    show_campaign(run, launched.campaign, quote=quoted(launched.quote))
+    show_campaign(run, launched.campaign, quote=quote_record(launched.quote))
 
 
 def _size(run: CommandRun, campaign: Any) -> int:

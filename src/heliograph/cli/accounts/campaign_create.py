@@ -99,7 +99,7 @@ def create(
                 tx, owner.id, request, sandbox=sandbox, now_ms=clock.now_ms()
             )
         with run.read() as tx:
-            print_unfilled(previews.unfilled(tx, campaign))
+            print_unfilled(previews.find_unfilled(tx, campaign))
         return show_campaign(run, campaign)
     file = campaigns.Numbers(numbers, country_code(country), owner.country_code)
     with progress("Reading the numbers", lambda: _lines_of(numbers)) as tell:

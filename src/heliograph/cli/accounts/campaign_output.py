@@ -55,7 +55,7 @@ def full_record(tx: "Connection", campaign: "Campaign") -> dict[str, Any]:
     }
 
 
-def quoted(quote: "Quote") -> dict[str, Any]:
+def quote_record(quote: "Quote") -> dict[str, Any]:
     """Returns a quote. `refused` and `without_value` name only what there is."""
     return {
         "recipients": quote.recipients,
@@ -79,7 +79,7 @@ def print_bad_rows(listed: "FileResult") -> None:
         )
 
 
-def print_unfilled(unfilled: "previews.Unfilled") -> None:
+def print_unfilled(unfilled: "previews.UnfilledPlaceholders") -> None:
     """Prints a warning on standard error. For an audience without people there is none."""
     for name in unfilled.names if unfilled.people else ():
         click.echo(

@@ -323,7 +323,7 @@ def _find(tx: "Connection", owner: "ContactOwner", contact: str, country: str | 
     """Finds a contact by id or phone. Raises NotFound."""
     from heliograph import contacts
     from heliograph.base.errors import NotFound
-    from heliograph.base.forms import shown
+    from heliograph.base.forms import quote_value
     from heliograph.text import parse_phone
 
     if contact.startswith("con_"):
@@ -331,7 +331,7 @@ def _find(tx: "Connection", owner: "ContactOwner", contact: str, country: str | 
     phone = parse_phone(contact, country, country_of(tx, owner.account_id))
     if phone is None:
         raise NotFound(
-            f"There is no contact {shown(contact)}, which is neither an id nor a phone in"
+            f"There is no contact {quote_value(contact)}, which is neither an id nor a phone in"
             " international digits such as 233201234567; with --country GH, say, it may be written"
             " as it is dialled there."
         )

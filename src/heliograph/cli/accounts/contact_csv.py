@@ -126,11 +126,13 @@ def _run(
     done: "Import", sheet: "Sheet", text: TextIO, rest: IO[str] | None, tell: Tell | None
 ) -> None:
     """Imports a sheet. `tell` is told how many octets were read, where that is known."""
-    from heliograph.base.csv.cells import line_of, neutral, plain
+    from heliograph.base.csv.cells import line_of, neutralize, without_neutralizing
 
     def write(*cells: str) -> None:
         if rest is not None:
-            rest.write(line_of((neutral(plain(cell)) for cell in cells), sheet.delimiter))
+            rest.write(
+                line_of((neutralize(without_neutralizing(cell)) for cell in cells), sheet.delimiter)
+            )
 
     write("#line", "#why", *sheet.header)
     at = 0

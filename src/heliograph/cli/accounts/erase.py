@@ -60,7 +60,7 @@ def command(run: CommandRun, phone: str, acc: str, country: str | None, yes: boo
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.campaigns import take_from_dead_processes
-    from heliograph.jobs.erase_number import batches, counted, note
+    from heliograph.jobs.erase_number import batches, count_changes, note
 
     _number(phone, country, checked_values.home_of_phone(phone))
     with run.read() as tx:
@@ -69,7 +69,7 @@ def command(run: CommandRun, phone: str, acc: str, country: str | None, yes: boo
     with run.write() as tx:
         take_from_dead_processes(tx, account.id)
     found = _found(run, account.id, number)
-    counts = counted(found)
+    counts = count_changes(found)
     if found and not yes:
         _confirm(counts)
     for batch in batches(found):
@@ -92,17 +92,17 @@ def command(run: CommandRun, phone: str, acc: str, country: str | None, yes: boo
     )
 
 
-def _number(phone: str, country: str | None, home: str | None) -> "Quoted":
+def _number(phone: str, country: str | None, home_country: str | None) -> "Quoted":
     from heliograph.text import parse_phone
     from heliograph.text.phones_in_text import Quoted
 
     code = country_code(country)
-    read = parse_phone(phone, code, home)
+    read = parse_phone(phone, code, home_country)
     if read is None:
         raise click.BadParameter(
             "this is not a phone number (allowed: 7 to 15 digits, such as 233201234567, or the"
-            f" number as it is dialled in {code or home or 'its country'}; without --country, only"
-            " with a leading 0).",
+            f" number as it is dialled in {code or home_country or 'its country'}; without"
+            " --country, only with a leading 0).",
             param_hint="PHONE",
         )
     return Quoted(read)

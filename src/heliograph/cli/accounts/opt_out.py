@@ -100,14 +100,14 @@ def list_(run: CommandRun, account: str, sandbox: bool, limit: int, before: str 
     from heliograph import opt_outs
     from heliograph.base import ids
     from heliograph.base.errors import NotFound
-    from heliograph.base.forms import shown
+    from heliograph.base.forms import quote_value
     from heliograph.base.paging import PageWanted
 
     before_id = None
     if before is not None:
         before_id = ids.raw_of_text(opt_outs.OPT_OUT_PREFIX, before)
         if before_id is None:
-            raise NotFound(f"There is no opt-out {shown(before)}.")
+            raise NotFound(f"There is no opt-out {quote_value(before)}.")
     with run.read() as tx:
         owner = _owner_of(tx, account, sandbox)
         found = opt_outs.opt_out_page(tx, owner, PageWanted(limit, before_id))

@@ -10,7 +10,7 @@ from heliograph.cli.output import show, show_list
 from heliograph.cli.values import LISTED_MAX, WholeNumber
 
 if TYPE_CHECKING:
-    from heliograph.otp import Blocked, CappedTally
+    from heliograph.otp import BlockedRange, CappedTally
 
 command = Noun(
     "otp",
@@ -43,8 +43,8 @@ def blocked(run: CommandRun, acc: str | None, limit: int) -> None:
     now_ms = clock.now_ms()
     with run.read() as tx:
         account_id = accounts.find(tx, acc).id if acc is not None else None
-        ranges = otp.blocked(tx, now_ms, limit=limit, account_id=account_id)
-        tallies = otp.capped(tx, now_ms, limit=limit, account_id=account_id)
+        ranges = otp.find_blocked(tx, now_ms, limit=limit, account_id=account_id)
+        tallies = otp.find_capped(tx, now_ms, limit=limit, account_id=account_id)
         names = {
             account_id: accounts.text_id(accounts.by_id(tx, account_id))
             for account_id in {
@@ -62,7 +62,7 @@ def blocked(run: CommandRun, acc: str | None, limit: int) -> None:
     )
 
 
-def _of_range(each: "Blocked", names: Mapping[str, str]) -> dict[str, Any]:
+def _of_range(each: "BlockedRange", names: Mapping[str, str]) -> dict[str, Any]:
     from heliograph.base.clock import rfc3339
 
     return {

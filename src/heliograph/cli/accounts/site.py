@@ -106,10 +106,10 @@ def _shortened(meta: Any) -> str | None:
     """Returns JSON on one line, which a terminal can show: what it would obey or cannot show is
     an escape before it is cut.
     """
-    from heliograph.base.short_texts import cut
+    from heliograph.base.short_texts import shorten
 
     return (
         None
         if meta is None
-        else cut(printable(json.dumps(meta, ensure_ascii=False)), META_SHOWN_MAX)
+        else shorten(printable(json.dumps(meta, ensure_ascii=False)), META_SHOWN_MAX)
     )

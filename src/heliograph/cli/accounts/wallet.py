@@ -116,14 +116,14 @@ def transactions(
     """
     from heliograph import accounts
     from heliograph.base.errors import NotFound
-    from heliograph.base.forms import shown
+    from heliograph.base.forms import quote_value
     from heliograph.base.ids import raw_of_text
     from heliograph.base.paging import PageWanted, Span
     from heliograph.wallet import account_ledger, ledger
 
     before_id = raw_of_text("txn", before) if before is not None else None
     if before is not None and before_id is None:
-        raise NotFound(f"There is no transaction {shown(before)}.")
+        raise NotFound(f"There is no transaction {quote_value(before)}.")
     with run.read() as tx:
         found = account_ledger.page(
             tx,

@@ -227,7 +227,7 @@ def test(run: CommandRun, name: str) -> None:
     import logging
 
     from heliograph.carriers import LinkState, carrier_named, connection_settings
-    from heliograph.carriers.smpp.trial_bind import tried_bind
+    from heliograph.carriers.smpp.trial_bind import run_trial_bind
 
     with run.read() as tx:
         carrier = carrier_named(tx, name)
@@ -235,7 +235,7 @@ def test(run: CommandRun, name: str) -> None:
             raise Failure(f"The carrier {name} is built in: there is nothing to bind to.")
         connection = connection_settings(tx, carrier, run.settings.secret_keys)
     logging.disable(logging.WARNING)  # the link's own notes say the same as the one line below
-    state, detail = tried_bind(connection)
+    state, detail = run_trial_bind(connection)
     if state is not LinkState.BOUND:
         raise Failure(f"{name} at {connection.host}:{connection.port} cannot be bound: {detail}")
     show(run, {"name": name, "state": state.value, "detail": detail})

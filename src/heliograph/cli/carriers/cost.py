@@ -47,10 +47,10 @@ def set_(run: CommandRun, name: str, prefix: str, amount: Decimal, currency: str
     """Set what a segment costs with a carrier. AMOUNT has at most six decimals. What sells below
     cost then is told.
     """
-    from heliograph.pricing import changed_with_warning, set_cost
+    from heliograph.pricing import change_with_warning, set_cost
 
     with run.write() as tx:
-        cost = changed_with_warning(
+        cost = change_with_warning(
             tx, lambda: set_cost(tx, name, prefix, amount, currency), warn_of_loss
         )
     show(run, _record(cost, {cost.carrier_id: name}))
@@ -75,10 +75,10 @@ def list_(run: CommandRun, carrier: str | None) -> None:
 @click.argument("prefix", type=MaybeEmpty())
 def remove(run: CommandRun, name: str, prefix: str) -> None:
     """Remove a cost, so that the next shorter prefix counts."""
-    from heliograph.pricing import changed_with_warning, remove_cost
+    from heliograph.pricing import change_with_warning, remove_cost
 
     with run.write() as tx:
-        cost = changed_with_warning(tx, lambda: remove_cost(tx, name, prefix), warn_of_loss)
+        cost = change_with_warning(tx, lambda: remove_cost(tx, name, prefix), warn_of_loss)
     show(run, {**_record(cost, {cost.carrier_id: name}), "removed": True})
 
 

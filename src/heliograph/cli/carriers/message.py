@@ -143,7 +143,7 @@ def list_(
             **exactly,
         )
         found, go_on_at = (
-            (trace.in_doubt(tx, wanted, limit), None)
+            (trace.messages_in_doubt(tx, wanted, limit), None)
             if in_doubt
             else trace.newest(tx, wanted, limit)
         )
@@ -171,7 +171,7 @@ def show_(run: CommandRun, message_id: str) -> None:
 
     with run.read() as tx:
         read_one_snapshot(tx)
-        found = trace.one(tx, message_id)
+        found = trace.trace_message(tx, message_id)
         names = carrier_names(tx)
         record = records_of(tx, [found])[0]
         lists = {
@@ -238,7 +238,7 @@ def cancel(run: CommandRun, account: str) -> None:
             canceled += some
         return canceled
 
-    show(run, {"account_id": accounts.text_id(found), "canceled": run.awaited(cancel_everything)})
+    show(run, {"account_id": accounts.text_id(found), "canceled": run.run_hot(cancel_everything)})
 
 
 def _recipient(tx: "Connection", account: str | None, phone: str | None) -> int | None:

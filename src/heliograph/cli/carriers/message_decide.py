@@ -144,9 +144,9 @@ def _decide(
             "Say which: IDs, or --carrier (with --account and --older-than) for all that is in"
             " doubt there."
         )
-    who = decide.decided_by(by, reason)
+    who = decide.read_decided_by(by, reason)
     with run.read() as tx:
-        ids = trace.found(tx, message_ids)
+        ids = trace.find_states(tx, message_ids)
         doubts = trace.doubts_by_carrier(
             tx,
             trace.MessageFilter(among=list(ids))
@@ -161,7 +161,7 @@ def _decide(
         if message_id not in in_doubt
     ]
     try:
-        run.awaited(
+        run.run_hot(
             lambda db: decide.decide(db, doubts, facts, decide.Decision(decision), who, done.extend)
         )
     except ServiceError as error:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-    from heliograph.messages.doubt.trace import Traced
+    from heliograph.messages.doubt.trace import TracedMessage
 
 
 def carrier_names(tx: "Connection") -> "Callable[[int | None], str | None]":
@@ -18,7 +18,7 @@ def carrier_names(tx: "Connection") -> "Callable[[int | None], str | None]":
     return lambda carrier_id: names.get(carrier_id, f"removed ({carrier_id})")
 
 
-def records_of(tx: "Connection", found: "list[Traced]") -> list[dict[str, Any]]:
+def records_of(tx: "Connection", found: "list[TracedMessage]") -> list[dict[str, Any]]:
     """Returns what a list of messages shows of each."""
     from heliograph import accounts
     from heliograph.base.clock import rfc3339, rfc3339_or_none

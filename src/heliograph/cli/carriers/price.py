@@ -49,11 +49,11 @@ def _record(price: "Price") -> dict[str, Any]:
 )
 def set_(run: CommandRun, currency: str, amount: Decimal, per: int) -> None:
     """Set what credits cost in a currency, from now on. What sells below cost then is told."""
-    from heliograph.pricing import changed_with_warning
+    from heliograph.pricing import change_with_warning
     from heliograph.wallet.prices import set_price
 
     with run.write() as tx:
-        price = changed_with_warning(tx, lambda: set_price(tx, currency, amount, per), warn_of_loss)
+        price = change_with_warning(tx, lambda: set_price(tx, currency, amount, per), warn_of_loss)
     show(run, _record(price))
 
 

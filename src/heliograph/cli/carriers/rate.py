@@ -64,7 +64,7 @@ def set_(run: CommandRun, destination: str, per_segment: object, account: str | 
     """
     from heliograph.base import clock
     from heliograph.carriers import current_rates
-    from heliograph.pricing import changed_with_warning, sheets
+    from heliograph.pricing import change_with_warning, sheets
 
     with run.write() as tx:
         sheets.apply_due(tx, now_ms=clock.now_ms())  # first: this change is the newer one
@@ -72,7 +72,7 @@ def set_(run: CommandRun, destination: str, per_segment: object, account: str | 
             _account_id(tx, account),
             given_options(credits=per_segment)["credits"],
         )
-        rate = changed_with_warning(
+        rate = change_with_warning(
             tx,
             lambda: current_rates.store(tx, destination, credits, account_id=account_id),
             warn_of_loss,
@@ -100,12 +100,12 @@ def remove(run: CommandRun, destination: str, account: str | None) -> None:
     """Remove a rate; the next more general one holds."""
     from heliograph.base import clock
     from heliograph.carriers import current_rates
-    from heliograph.pricing import changed_with_warning, sheets
+    from heliograph.pricing import change_with_warning, sheets
 
     with run.write() as tx:
         sheets.apply_due(tx, now_ms=clock.now_ms())  # first: this change is the newer one
         account_id = _account_id(tx, account)
-        changed_with_warning(
+        change_with_warning(
             tx, lambda: current_rates.remove(tx, destination, account_id=account_id), warn_of_loss
         )
     show(run, {"destination": destination, "account": account, "removed": True})

@@ -81,7 +81,7 @@ def list_(run: CommandRun, only_unmatched: bool, carrier: str | None, limit: int
         )
     with run.read() as tx:
         read_one_snapshot(tx)
-        found = unmatched.unmatched(
+        found = unmatched.find_unmatched(
             tx, carrier_named(tx, carrier).id if carrier is not None else None, limit + 1
         )
         shown = found[:limit]
@@ -137,14 +137,14 @@ def match(run: CommandRun, receipt_id: str, message_id: str, by: str) -> None:
 
     name, place = unmatched.parse_id(receipt_id)
     with run.read() as tx:
-        raw = trace.one(tx, message_id).message.id
+        raw = trace.trace_message(tx, message_id).message.id
         carrier_id = unmatched.carrier_of(tx, place) if name is None else None
         carrier = next(
             (each for each in all_carriers(tx) if each.name == name or each.id == carrier_id), None
         )
     if carrier is None:
         raise unmatched.receipt_not_found(receipt_id)
-    run.awaited(
+    run.run_hot(
         lambda db: run_again(
             lambda: match_to(
                 db,
@@ -158,7 +158,7 @@ def match(run: CommandRun, receipt_id: str, message_id: str, by: str) -> None:
         )
     )
     with run.read() as tx:
-        message = trace.one(tx, message_id).message
+        message = trace.trace_message(tx, message_id).message
     show(
         run,
         {

@@ -50,10 +50,10 @@ def set_(run: CommandRun, prefix: str, carriers: str) -> None:
     prefix gets in these proportions, as far as they are up. What sells below cost then is told.
     """
     from heliograph.carriers import all_carriers, routing
-    from heliograph.pricing import changed_with_warning
+    from heliograph.pricing import change_with_warning
 
     with run.write() as tx:
-        route = changed_with_warning(
+        route = change_with_warning(
             tx, lambda: routing.set_route(tx, prefix, carriers.split(",")), warn_of_loss
         )
         record = _record(route, _names(all_carriers(tx)))
@@ -76,10 +76,10 @@ def list_(run: CommandRun) -> None:
 def remove(run: CommandRun, prefix: str) -> None:
     """Remove a route; the next shorter prefix takes its numbers."""
     from heliograph.carriers import routing
-    from heliograph.pricing import changed_with_warning
+    from heliograph.pricing import change_with_warning
 
     with run.write() as tx:
-        changed_with_warning(tx, lambda: routing.remove_route(tx, prefix), warn_of_loss)
+        change_with_warning(tx, lambda: routing.remove_route(tx, prefix), warn_of_loss)
     show(run, {"prefix": prefix, "removed": True})
 
 
@@ -96,7 +96,7 @@ def which(run: CommandRun, number: str, account: str | None) -> None:
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.carriers import carrier_states
-    from heliograph.messages.accept import route_in_words, which_way
+    from heliograph.messages.accept import look_up_route, route_in_words
     from heliograph.text import parse_phone
 
     with run.read() as tx:
@@ -108,7 +108,7 @@ def which(run: CommandRun, number: str, account: str | None) -> None:
                 f" {number!r}.",
                 param_hint="NUMBER",
             )
-        way = which_way(tx, phone, found and found.id, now_ms=clock.now_ms())
+        way = look_up_route(tx, phone, found and found.id, now_ms=clock.now_ms())
         carriers = carrier_states.served_carriers(tx)
         told = route_in_words(phone, found, way, carriers)
     if not run.as_json:

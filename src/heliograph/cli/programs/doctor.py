@@ -5,7 +5,7 @@ import json
 import click
 
 from heliograph.cli.command import Command, CommandRun, examples
-from heliograph.cli.output import coloured
+from heliograph.cli.output import in_colour
 
 
 def _doctor(run: CommandRun) -> None:
@@ -18,7 +18,7 @@ def _doctor(run: CommandRun) -> None:
         width = max(len(finding.check) for finding in findings)
         for finding in findings:
             click.echo(
-                f"{coloured(finding.verdict)}{'':{8 - len(finding.verdict)}}"
+                f"{in_colour(finding.verdict)}{'':{8 - len(finding.verdict)}}"
                 f" {finding.check:{width}}  {finding.found}"
             )
             if finding.remedy is not None:

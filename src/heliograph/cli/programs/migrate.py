@@ -46,7 +46,7 @@ def _look(database: "Database", settings: "Settings") -> None:
         pass
     clock_check.begin(database)  # the months that are made are those of its clock
     with database.read() as tx:
-        there = secret_key_canary.found(tx) if secret_key_canary.is_there(tx) else None
+        there = secret_key_canary.load(tx) if secret_key_canary.exists(tx) else None
     if there is not None:
         secret_key_canary.in_use(there, settings.secret_keys)
 

@@ -49,7 +49,7 @@ def _keep(run: CommandRun, since: int, leave_later: bool) -> None:
     if since > clock.now_ms():
         raise refused("since", "must not be in the future")
     processes.set_process_kind("restore-check")
-    done = run.awaited(
+    done = run.run_hot(
         lambda db: restore_check.keep_from_carriers(
             db, run.settings, since, leave_later=leave_later
         )
@@ -61,7 +61,7 @@ def _kept(run: CommandRun) -> "list[KeptMessages]":
     from heliograph.messages.sweeps import restored
 
     with run.read() as tx:
-        return restored.kept(tx)
+        return restored.kept_messages(tx)
 
 
 def _show(
@@ -117,7 +117,7 @@ def _decide(run: CommandRun, decision: str, account: str | None, carrier: str | 
             accounts.find(tx, account).id if account is not None else None,
             carrier_named(tx, carrier).id if carrier is not None else None,
         )
-    decided = run.awaited(lambda db: restore_check.decide(db, which, send=decision == "send"))
+    decided = run.run_hot(lambda db: restore_check.decide(db, which, send=decision == "send"))
     show(
         run,
         {

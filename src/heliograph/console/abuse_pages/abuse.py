@@ -206,8 +206,8 @@ def _owners(tx: Connection, account_ids: Collection[str]) -> dict[str, OwnerOfRo
 
 def _refused(tx: Connection, now_ms: int, account_id: str | None = None) -> list[RefusedPlace]:
     """Returns where one-time passwords are refused, what began last first."""
-    ranges = otp.blocked(tx, now_ms, limit=ABUSES_SHOWN_MAX, account_id=account_id)
-    capped = otp.capped(tx, now_ms, limit=ABUSES_SHOWN_MAX, account_id=account_id)
+    ranges = otp.find_blocked(tx, now_ms, limit=ABUSES_SHOWN_MAX, account_id=account_id)
+    capped = otp.find_capped(tx, now_ms, limit=ABUSES_SHOWN_MAX, account_id=account_id)
     owners = _owners(
         tx, {each.account_id for each in ranges} | {each.place.account_id for each in capped}
     )

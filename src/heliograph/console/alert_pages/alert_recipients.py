@@ -6,7 +6,7 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import alerts
-from heliograph.base.short_texts import REASON_MAX, cut
+from heliograph.base.short_texts import REASON_MAX, shorten
 from heliograph.console.navigation import ALERTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page
@@ -34,7 +34,7 @@ def add(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
             allow=request.service.webhook_networks,
             now_ms=request.now_ms,
         )
-        after = cut(recipient.address, REASON_MAX)
+        after = shorten(recipient.address, REASON_MAX)
         visit.audit(tx, None, "alert.add", recipient.text_id, after=after)
         return Answer({"id": recipient.text_id})
 
@@ -58,9 +58,9 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     text_id = request.path["recipient"]
     if wanted == "remove":
         gone = alerts.remove_recipient(tx, text_id)
-        visit.audit(tx, None, "alert.remove", text_id, before=cut(gone.address, REASON_MAX))
+        visit.audit(tx, None, "alert.remove", text_id, before=shorten(gone.address, REASON_MAX))
         return redirect(ALERTS, DoneNotice.REMOVED)
     recipient = alerts.recipient_of(tx, text_id)
     alerts.queue_notification(tx, recipient, alerts.TEST, None, request.now_ms)
-    visit.audit(tx, None, "alert.test", text_id, after=cut(recipient.address, REASON_MAX))
+    visit.audit(tx, None, "alert.test", text_id, after=shorten(recipient.address, REASON_MAX))
     return redirect(ALERTS, DoneNotice.ON_ITS_WAY)

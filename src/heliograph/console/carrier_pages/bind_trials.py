@@ -12,7 +12,7 @@ from heliograph import carriers
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.carriers import trial_connection
 from heliograph.carriers.smpp import SmppSettings
-from heliograph.carriers.smpp.trial_bind import tried_bind
+from heliograph.carriers.smpp.trial_bind import run_trial_bind
 from heliograph.console.carrier_pages import carriers as carrier_pages
 from heliograph.console.carrier_pages.bind_words import TRIAL_S, BindTrial, trial_in_words
 from heliograph.console.carrier_pages.carrier_form import ADDED_ANYWAY, read_carrier
@@ -64,7 +64,7 @@ def _read_settings(request: PageRequest) -> SmppSettings:
 
 
 def _try_bind(request: PageRequest, visit: OperatorVisit, connection: SmppSettings) -> BindTrial:
-    state, detail = tried_bind(connection, TRIAL_S)
+    state, detail = run_trial_bind(connection, TRIAL_S)
     trial = trial_in_words(connection, state, detail)
     there = f"{connection.system_id} at {connection.host}:{connection.port}"
     with request.db.write() as tx:

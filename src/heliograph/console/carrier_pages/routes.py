@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from heliograph import accounts, carriers, pricing
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.carriers import carrier_states, routing
 from heliograph.console.navigation import ROUTES
@@ -17,7 +17,7 @@ from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.database import config
-from heliograph.messages.accept import route_in_words, which_way
+from heliograph.messages.accept import look_up_route, route_in_words
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
@@ -99,7 +99,7 @@ def _change_route(
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     before = next(
         (
-            ", ".join(route.written(names))
+            ", ".join(route.carriers_in_text(names))
             for route in routing.all_routes(tx)
             if route.prefix == prefix
         ),
@@ -111,9 +111,9 @@ def _change_route(
             routing.remove_route(tx, prefix)
             return None
         route = routing.set_route(tx, prefix, body.get("carrier", "").split(","))
-        return ", ".join(route.written(names))
+        return ", ".join(route.carriers_in_text(names))
 
-    after = pricing.changed_without_loss(tx, change, allows_loss="allow_loss" in body)
+    after = pricing.change_without_loss(tx, change, allows_loss="allow_loss" in body)
     if after != before:
         action, named = "route.remove" if is_removed else "route.set", prefix or "default"
         visit.audit(tx, None, action, named, before=before, after=after, reason=reason)
@@ -129,6 +129,8 @@ def _answer(tx: Connection, request: PageRequest, asked: dict[str, str]) -> list
     to = asked["to"][:ASKED_MAX]
     phone = parse_phone(to, None, account and account.country_code)
     if phone is None:
-        raise refused("to", f"must be a phone number in international digits, not {shown(to)}")
-    found = which_way(tx, phone, account and account.id, now_ms=request.now_ms)
+        raise refused(
+            "to", f"must be a phone number in international digits, not {quote_value(to)}"
+        )
+    found = look_up_route(tx, phone, account and account.id, now_ms=request.now_ms)
     return route_in_words(phone, account, found, carrier_states.served_carriers(tx))

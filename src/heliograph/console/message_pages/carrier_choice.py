@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.carriers import Carrier, all_carriers, setting
 from heliograph.messages.carrier import CarrierFacts, facts_of
 from heliograph.messages.doubt import work_lists
@@ -58,7 +58,7 @@ def work_by_carrier(tx: Connection, names: CarrierNames) -> list[WorkOfCarrier]:
     """Returns how much waits of each carrier, sorted by name."""
     found = [
         WorkOfCarrier(each.carrier_id, names.of(each.carrier_id), each.in_doubt, each.unmatched)
-        for each in work_lists.waiting(tx, names.by_id)
+        for each in work_lists.count_waiting(tx, names.by_id)
     ]
     return sorted(found, key=lambda work: work.name)
 
@@ -72,5 +72,5 @@ def chosen_carrier(work: list[WorkOfCarrier], asked: str | None, kind: str) -> W
     is_number = asked.isascii() and asked.isdigit() and len(asked) <= DIGITS_MAX
     found = [each for each in work if is_number and each.id == int(asked)]
     if not found:
-        raise NotFound(f"There is no carrier with the number {shown(asked)}.")
+        raise NotFound(f"There is no carrier with the number {quote_value(asked)}.")
     return found[0]

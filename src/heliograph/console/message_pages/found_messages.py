@@ -93,7 +93,7 @@ def _account(tx: Connection, query: Query) -> str | None:
 
 
 def listed_messages(
-    tx: Connection, found: list[trace.Traced], names: CarrierNames
+    tx: Connection, found: list[trace.TracedMessage], names: CarrierNames
 ) -> list[ListedMessage]:
     """Returns messages as lines of a list."""
     owners = accounts.by_ids(tx, {each.account_id for each in found})

@@ -25,7 +25,7 @@ from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.messages.doubt import audited_decisions, trace, work_lists
-from heliograph.messages.doubt.decide import Decision, DecisionResult, decided_by
+from heliograph.messages.doubt.decide import Decision, DecisionResult, read_decided_by
 from heliograph.messages.read import MESSAGE_PREFIX
 from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.portal.filled_form import choice_of
@@ -54,7 +54,7 @@ class _DecisionForm(NamedTuple):
     """Says which messages are decided about, and how."""
 
     carrier: WorkOfCarrier
-    found: list[trace.Traced]
+    found: list[trace.TracedMessage]
     decision: Decision
 
 
@@ -150,7 +150,7 @@ def _read_form(tx: Connection, request: PageRequest) -> _DecisionForm:
             "messages",
             f"must be 1 to {audited_decisions.AT_ONCE_MAX} of the list, not {len(named)}",
         )
-    found = trace.traced_by_ids(tx, list(trace.found(tx, named)))
+    found = trace.traced_by_ids(tx, list(trace.find_states(tx, named)))
     return _DecisionForm(carrier, found, decision)
 
 
@@ -162,7 +162,7 @@ def _settle(
         carrier_names(tx).facts(wanted.carrier.id),
         [each.message.id for each in wanted.found],
         wanted.decision,
-        decided_by(visit.by, reason),
+        read_decided_by(visit.by, reason),
         request.now_ms,
     )
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from heliograph import accounts
 from heliograph.base.errors import FieldError, Forbidden
-from heliograph.carriers import SIMULATOR_ID, Outgoing, described_submissions
+from heliograph.carriers import SIMULATOR_ID, Outgoing, describe_submissions
 from heliograph.carriers.smpp.describe_submission import DescribedSubmission
 from heliograph.console.message_pages.carrier_choice import CarrierNames, carrier_names
 from heliograph.console.operator_visit import OperatorVisit
@@ -19,9 +19,9 @@ from heliograph.messages import read
 from heliograph.messages.doubt import trace
 from heliograph.messages.doubt.decide import Decision
 from heliograph.messages.doubt.segments import Segment, segments
-from heliograph.messages.doubt.trace import Traced
+from heliograph.messages.doubt.trace import TracedMessage
 from heliograph.messages.events import event_ids
-from heliograph.messages.paid import paid
+from heliograph.messages.paid import charges_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.webhooks import endpoints, history
 
@@ -49,7 +49,7 @@ def read_text(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
     """Shows a message with its text, and stores that this operator has seen it. Raises NotFound,
     and Forbidden for a one-time code.
     """
-    traced = trace.one(tx, request.path["message"])
+    traced = trace.trace_message(tx, request.path["message"])
     if traced.message.type == read.OTP:
         raise Forbidden("A one-time code is never shown.")
     visit.audit(
@@ -61,7 +61,7 @@ def read_text(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
 def _render(
     tx: Connection, request: PageRequest, visit: OperatorVisit, *, shows_text: bool
 ) -> Response:
-    traced = trace.one(tx, request.path["message"])
+    traced = trace.trace_message(tx, request.path["message"])
     message, account = traced.message, accounts.by_id(tx, traced.account_id)
     names, parts = carrier_names(tx), segments(tx, traced)
     record = read.as_record(message)
@@ -90,7 +90,7 @@ def _render(
         timeline=read.timeline(message),
         submissions=_submissions(tx, traced, parts, names, shows_text=shows_text),
         numbers=trace.numbers,
-        paid=paid(tx, message, traced.account_id),
+        paid=charges_of(tx, message, traced.account_id),
         told=[
             (each, endpoints.text_id(each.endpoint_id))
             for each in history.deliveries_of(tx, traced.account_id, event_ids(message))
@@ -100,7 +100,7 @@ def _render(
 
 def _submissions(
     tx: Connection,
-    traced: Traced,
+    traced: TracedMessage,
     parts: Sequence[Segment],
     names: CarrierNames,
     *,
@@ -131,7 +131,7 @@ def _submissions(
         priority=int(message.type == read.OTP),
     )
     try:
-        found = described_submissions(carrier, outgoing, shows_text=shows_text)
+        found = describe_submissions(carrier, outgoing, shows_text=shows_text)
     except ValueError:
         return SubmissionsShown([], "The text cannot be encoded for this carrier.")
     return SubmissionsShown(found)

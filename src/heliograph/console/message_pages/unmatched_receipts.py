@@ -145,7 +145,7 @@ def match(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respons
     and NotFound.
     """
     chosen_receipt, is_tried = _receipt(tx, request), request.sent.form.get("do") != "match"
-    traced = trace.one(tx, _message_id(request))
+    traced = trace.trace_message(tx, _message_id(request))
     if is_tried:
         tried = audited_decisions.preview_of(
             tx, lambda: _matched(tx, request, visit, chosen_receipt, traced.message.id)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from heliograph import accounts, wallet
 from heliograph.base.errors import FieldError, InsufficientCredits, InvalidRequest
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.paging import PageWanted
 from heliograph.base.short_texts import refused
 from heliograph.console.money_pages.months import month_of, this_month
@@ -137,5 +137,5 @@ def _number(field: str, text: str) -> int | str:
     digits = "".join(text.split())
     if not NUMBER.fullmatch(digits) or (field == "credits" and "." in digits):
         kind = "a whole number" if field == "credits" else "a number"
-        raise refused(field, f"must be {kind}, not {shown(text)}")
+        raise refused(field, f"must be {kind}, not {quote_value(text)}")
     return int(digits) if field == "credits" else digits

@@ -37,7 +37,7 @@ def show_refusal(
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
-    proofs = audit.listed_proofs(tx)
+    proofs = audit.newest_proofs(tx)
     newest = proofs[0] if proofs else None
     open_ = newest if newest is not None and newest.ended_at_ms is None else None
     step = None if open_ is None or open_.step >= len(PROOF_STEPS) else PROOF_STEPS[open_.step]

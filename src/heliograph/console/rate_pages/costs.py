@@ -60,7 +60,7 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
         raise refused("carrier", f"names none: {error}") from error
     if wanted == "remove cost":
         try:
-            removed = pricing.changed_without_loss(
+            removed = pricing.change_without_loss(
                 tx, lambda: pricing.remove_cost(tx, name, prefix), allows_loss="allow_loss" in body
             )
         except NotFound as error:
@@ -70,7 +70,7 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
         known = [cost for cost in pricing.load_costs(tx, carrier.id) if cost.prefix == prefix]
         before = _in_words(known[0]) if known else None
         amount, currency = body.get("amount", ""), body.get("currency", "")
-        made = pricing.changed_without_loss(
+        made = pricing.change_without_loss(
             tx,
             lambda: pricing.set_cost(tx, name, prefix, amount, currency),
             allows_loss="allow_loss" in body,

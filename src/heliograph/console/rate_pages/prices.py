@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from heliograph import pricing
 from heliograph.base.errors import FieldError, NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.console.navigation import PRICES
 from heliograph.console.operator_visit import OperatorVisit
@@ -63,8 +63,8 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     else:
         amount, credits = _number("amount", body), _number("per", body)
         if not credits.isdigit():
-            raise refused("per", f"must be a whole number, not {shown(credits)}")
-        made = pricing.changed_without_loss(
+            raise refused("per", f"must be a whole number, not {quote_value(credits)}")
+        made = pricing.change_without_loss(
             tx,
             lambda: prices.set_price(tx, currency, amount, int(credits)),
             allows_loss="allow_loss" in body,
@@ -79,7 +79,7 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
 def _number(field: str, body: dict[str, str]) -> str:
     digits = "".join(body.get(field, "").split())
     if not NUMBER.fullmatch(digits):
-        raise refused(field, f"must be a number, not {shown(body.get(field, ''))}")
+        raise refused(field, f"must be a number, not {quote_value(body.get(field, ''))}")
     return digits
 
 

@@ -5,7 +5,7 @@ from math import floor
 from typing import NamedTuple
 
 from heliograph.carriers import GENERAL
-from heliograph.pricing import Weighed, micro_text
+from heliograph.pricing import SegmentMargin, micro_text
 
 
 class WeighedRow(NamedTuple):
@@ -23,7 +23,7 @@ class WeighedRow(NamedTuple):
     is_loss: bool
 
 
-def weighed_rows(weighed: Iterable[Weighed], names: Mapping[int, str]) -> list[WeighedRow]:
+def weighed_rows(weighed: Iterable[SegmentMargin], names: Mapping[int, str]) -> list[WeighedRow]:
     """Returns the rows, in the order in which they are given."""
     return [
         WeighedRow(

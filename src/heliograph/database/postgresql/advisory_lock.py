@@ -7,7 +7,7 @@ from typing import Final
 
 from heliograph.base.errors import Unavailable
 from heliograph.database.hosts import Hosts
-from heliograph.database.outage import reachable
+from heliograph.database.outage import unavailable_on_outage
 from heliograph.database.postgresql.pool import PostgresConnection, postgres_connection
 
 # how often the connection is tried: one that is cut off without a word is noticed so,
@@ -18,9 +18,9 @@ ANSWER_WITHIN_S: Final = 3.0
 
 class AdvisoryLock:
     """Takes one advisory lock of the database, by its number. While it `is_taken`, no other
-    process has it, or only others that share it. `lost` returns when that has ended. If another
-    host has taken the place of the one where the lock was taken, it counts as lost, because the new
-    host knows nothing of it.
+    process has it, or only others that share it. `wait_until_lost` returns when that has ended. If
+    another host has taken the place of the one where the lock was taken, it counts as lost, because
+    the new host knows nothing of it.
     """
 
     def __init__(self, hosts: Hosts, number: int, *, shared: bool = False) -> None:
@@ -36,13 +36,13 @@ class AdvisoryLock:
 
     @property
     def is_taken(self) -> bool:
-        return self._connection is not None and self._counts(self._connection)
+        return self._connection is not None and self._is_held(self._connection)
 
     async def take(self) -> bool:
         """Takes the lock. It returns False when another session holds it. Raises Unavailable."""
         connection = await postgres_connection(self._hosts)
         try:
-            with reachable():
+            with unavailable_on_outage():
                 taken = bool(
                     await connection.fetchval(self._take, self._number, timeout=ANSWER_WITHIN_S)
                 )
@@ -71,22 +71,22 @@ class AdvisoryLock:
         await self._ask("COMMIT")
 
     async def _ask(self, sql: str, *values: int) -> object:
-        if self._connection is None or not self._counts(self._connection):
+        if self._connection is None or not self._is_held(self._connection):
             raise Unavailable("The connection that holds the lock is gone.")
         async with self._asking:
             try:
-                with reachable():
+                with unavailable_on_outage():
                     return await self._connection.fetchval(sql, *values, timeout=ANSWER_WITHIN_S)
             except BaseException:
                 self._connection.terminate()  # what it holds now, nobody knows
                 raise
 
-    async def lost(self) -> None:
+    async def wait_until_lost(self) -> None:
         """Returns when the connection that holds the lock is gone, or does not answer."""
         connection, closed = self._connection, asyncio.Event()
         assert connection is not None
         connection.add_termination_listener(lambda _: closed.set())
-        while self._counts(connection):
+        while self._is_held(connection):
             try:
                 async with asyncio.timeout(BEAT_S):
                     await closed.wait()
@@ -97,14 +97,17 @@ class AdvisoryLock:
     async def _try(self, connection: PostgresConnection) -> None:
         try:
             async with self._asking:
-                with reachable():
+                with unavailable_on_outage():
                     await connection.execute("SELECT 1", timeout=ANSWER_WITHIN_S)
         except Unavailable:
-            self._hosts.failed(connection.chosen_host.turn)
+            self._hosts.note_lost_connection(connection.chosen_host.generation)
             connection.terminate()
 
-    def _counts(self, connection: PostgresConnection) -> bool:
-        return not connection.is_closed() and connection.chosen_host.era == self._hosts.era
+    def _is_held(self, connection: PostgresConnection) -> bool:
+        return (
+            not connection.is_closed()
+            and connection.chosen_host.promotions == self._hosts.promotions
+        )
 
     def release(self) -> None:
         if self._connection is not None:

@@ -5,12 +5,12 @@ from typing import Any
 import sqlalchemy as sa
 
 
-def wait_for_it(tx: sa.Connection) -> None:
+def lift_answer_limit(tx: sa.Connection) -> None:
     """Lets what `tx` asks take as long as it does, until its connection is given back."""
-    answer_within(tx, None)
+    limit_answer_time(tx, None)
 
 
-def answer_within(tx: sa.Connection, seconds: float | None) -> None:
+def limit_answer_time(tx: sa.Connection, seconds: float | None) -> None:
     """Gives what `tx` asks this long for an answer, each time, until its connection is given
     back. On SQLite it changes nothing.
     """

@@ -12,7 +12,7 @@ from psycopg.abc import PQGen
 from heliograph.base.database_url import Host
 from heliograph.database.commits import WHO_AM_I, Backend, Commits, NotConfirmedInTime
 from heliograph.database.hosts import (
-    DOUBTED_AFTER_S,
+    OVERDUE_AFTER_S,
     ChosenHost,
     Hosts,
     HostStatus,
@@ -44,7 +44,7 @@ class _DriverNotConfirmedInTime(NotConfirmedInTime, psycopg.OperationalError):
     """Lets SQLAlchemy treat NotConfirmedInTime as an error of the driver's."""
 
 
-class ImpatientConnection(psycopg.Connection[Any]):
+class LimitedConnection(psycopg.Connection[Any]):
     """Closes a connection when no answer comes. PostgreSQL's own limits are of no use when it is
     stopped, or cut off without a word: what it was asked has been acknowledged, so TCP has no
     complaint, and a thread would wait for ever.
@@ -82,11 +82,11 @@ class ImpatientConnection(psycopg.Connection[Any]):
         is_ping = self.autocommit and within_s is not None
         if is_ping:
             within_s = POSTGRES_PING_S
-            self._be_of_this_turn()
+            self._require_current_generation()
         elif self._is_committing:
             within_s = self.commits.within_s
         elif within_s is not None and self.hosts is not None:
-            gen = self._doubting(self.hosts, gen)
+            gen = self._probe_when_overdue(self.hosts, gen)
         try:
             return super().wait(gen, interval, within_s if timeout is None else timeout)
         except psycopg.OperationalError as error:
@@ -96,15 +96,15 @@ class ImpatientConnection(psycopg.Connection[Any]):
                 self.pgconn.finish()
                 # SQLAlchemy makes another connection at once
                 if is_ping and self.hosts is not None:
-                    self.hosts.failed(self.chosen_host.turn, silent=is_silent)
+                    self.hosts.note_lost_connection(self.chosen_host.generation, silent=is_silent)
             raise
 
-    def _be_of_this_turn(self) -> None:
-        if self.hosts is not None and self.chosen_host.turn != self.hosts.turn:
+    def _require_current_generation(self) -> None:
+        if self.hosts is not None and self.chosen_host.generation != self.hosts.generation:
             self.pgconn.finish()
             raise psycopg.OperationalError("a connection as old as this one was lost")
 
-    def _doubting(self, hosts: Hosts, gen: PQGen[T]) -> Generator[Any, Any, T]:
+    def _probe_when_overdue(self, hosts: Hosts, gen: PQGen[T]) -> Generator[Any, Any, T]:
         """Runs `gen`. Whenever an answer is overdue, its host is asked whether it is there.
         Raises OperationalError if it is not. Whoever waits wakes it many times a second, ready
         or not.
@@ -115,7 +115,7 @@ class ImpatientConnection(psycopg.Connection[Any]):
             nonlocal is_silent
             is_silent = True
 
-        overdue_s = monotonic() + DOUBTED_AFTER_S
+        overdue_s = monotonic() + OVERDUE_AFTER_S
         try:
             wanted = next(gen)
             while True:
@@ -123,8 +123,8 @@ class ImpatientConnection(psycopg.Connection[Any]):
                 if not ready and is_silent:
                     raise psycopg.OperationalError("the host has fallen silent")
                 if not ready and monotonic() >= overdue_s:
-                    overdue_s = monotonic() + DOUBTED_AFTER_S
-                    hosts.doubt(self.chosen_host.turn, cut)
+                    overdue_s = monotonic() + OVERDUE_AFTER_S
+                    hosts.probe(self.chosen_host.generation, cut)
                 wanted = gen.send(ready)
         except StopIteration as ended:
             hosts.heard_s = monotonic()
@@ -142,12 +142,12 @@ def postgres_commits(hosts: Hosts) -> Commits:
     return Commits(lambda: _session(hosts), lost=psycopg.Error)
 
 
-def _session(hosts: Hosts) -> ImpatientConnection:
+def _session(hosts: Hosts) -> LimitedConnection:
     """Opens one connection beside the engine's, for questions that must not wait for others: it is
     closed when an answer takes POSTGRES_PING_S. Who needs it has long had no answer: first all
     hosts are asked, for another one may have been promoted.
     """
-    hosts.doubt(hosts.turn).wait()
+    hosts.probe(hosts.generation).wait()
     return _open(hosts.chosen_host().host)
 
 
@@ -161,12 +161,12 @@ def postgres_engine(hosts: Hosts, commits: Commits, synchronous_commit: str = DU
         pool_pre_ping=True,
         hide_parameters=True,
     )
-    sa.event.listen(engine, "checkin", _be_impatient)
+    sa.event.listen(engine, "checkin", _restore_answer_limit)
 
     @sa.event.listens_for(engine, "checkout")
-    def _is_of_this_turn(connection: ImpatientConnection, record: object, proxy: object) -> None:
-        hosts.look()
-        if connection.chosen_host.turn != hosts.turn:
+    def _discard_if_older(connection: LimitedConnection, record: object, proxy: object) -> None:
+        hosts.ask_others_if_due()
+        if connection.chosen_host.generation != hosts.generation:
             raise sa.exc.InvalidatePoolError  # whatever is as old as it, too: another one is made
 
     @sa.event.listens_for(engine, "handle_error")
@@ -175,25 +175,27 @@ def postgres_engine(hosts: Hosts, commits: Commits, synchronous_commit: str = DU
             context.is_disconnect = True
         if context.is_disconnect and context.connection is not None:
             connection = context.connection.connection.driver_connection
-            hosts.failed(
-                connection.chosen_host.turn
-                if isinstance(connection, ImpatientConnection)
-                else hosts.turn
+            hosts.note_lost_connection(
+                connection.chosen_host.generation
+                if isinstance(connection, LimitedConnection)
+                else hosts.generation
             )
 
     return engine
 
 
-def _connect(hosts: Hosts, commits: Commits, synchronous_commit: str) -> ImpatientConnection:
+def _connect(hosts: Hosts, commits: Commits, synchronous_commit: str) -> LimitedConnection:
     """Opens a connection to the host that can be written to. When the one that was known does not
     answer, the others are asked, once.
     """
     for is_last in (len(hosts.all) == 1, True):
         chosen = hosts.chosen_host()
         try:
-            connection = _connected(hosts, chosen, synchronous_commit)
+            connection = _connect_to(hosts, chosen, synchronous_commit)
         except psycopg.OperationalError as error:
-            hosts.not_reached(chosen, silent=isinstance(error, psycopg.errors.ConnectionTimeout))
+            hosts.note_unreachable(
+                chosen, silent=isinstance(error, psycopg.errors.ConnectionTimeout)
+            )
             if is_last:
                 raise
         else:
@@ -202,14 +204,14 @@ def _connect(hosts: Hosts, commits: Commits, synchronous_commit: str) -> Impatie
     raise AssertionError("the last try returns or raises")
 
 
-def _connected(hosts: Hosts, chosen: ChosenHost, synchronous_commit: str) -> ImpatientConnection:
+def _connect_to(hosts: Hosts, chosen: ChosenHost, synchronous_commit: str) -> LimitedConnection:
     connection = _open(chosen.host)
     try:
         settings = session_settings(synchronous_commit)
         status = _status(
             hosts, connection, lambda with_system: begin_session(settings, with_system=with_system)
         )
-        connection.chosen_host = hosts.accepted(chosen, status)
+        connection.chosen_host = hosts.require_usable(chosen, status)
         row = connection.execute(WHO_AM_I, prepare=False).fetchone()
         assert row is not None
         # a commit that is not confirmed is asked after by its session
@@ -221,8 +223,8 @@ def _connected(hosts: Hosts, chosen: ChosenHost, synchronous_commit: str) -> Imp
     return connection
 
 
-def _open(host: Host) -> ImpatientConnection:
-    return ImpatientConnection.connect(
+def _open(host: Host) -> LimitedConnection:
+    return LimitedConnection.connect(
         host.url,
         autocommit=True,
         target_session_attrs=ANY_HOST,
@@ -240,9 +242,7 @@ def _ask(hosts: Hosts, host: Host) -> HostStatus:
         return _status(hosts, connection, status_sql)
 
 
-def _status(
-    hosts: Hosts, connection: ImpatientConnection, sql: Callable[[bool], str]
-) -> HostStatus:
+def _status(hosts: Hosts, connection: LimitedConnection, sql: Callable[[bool], str]) -> HostStatus:
     """Returns what the host says of itself. It is asked with the statement that `sql` makes with
     or without the system's identifier, as the role may.
     """
@@ -252,10 +252,10 @@ def _status(
     except psycopg.errors.InsufficientPrivilege:
         if not with_system:
             raise
-        hosts.forbidden()
+        hosts.note_forbidden_question()
         return status_of(connection.execute(sql(False), prepare=False).fetchone())
 
 
-def _be_impatient(connection: ImpatientConnection | None, record: object) -> None:
+def _restore_answer_limit(connection: LimitedConnection | None, record: object) -> None:
     if connection is not None:
-        connection.answer_within_s = ImpatientConnection.answer_within_s
+        connection.answer_within_s = LimitedConnection.answer_within_s

@@ -11,7 +11,7 @@ from heliograph.base import cancelling, clock
 from heliograph.database.commits import WAITS_FOR_STANDBY, Backend, Commits, Unconfirmed
 from heliograph.database.hosts import Hosts
 from heliograph.database.hot import CommitListeners, HotTx
-from heliograph.database.outage import is_lost, reachable
+from heliograph.database.outage import is_lost, unavailable_on_outage
 from heliograph.database.postgresql.arrays import as_text, literal
 from heliograph.database.postgresql.pool import postgres_pool
 from heliograph.database.postgresql.pool_slots import Slots
@@ -68,14 +68,14 @@ class PostgresHot:
         self._opening = asyncio.Lock()
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
         self._committing: set[asyncio.Task[None]] = set()
-        self._turn = hosts.turn  # of the pool's connections: see Hosts
+        self._generation = hosts.generation  # of the pool's connections: see Hosts
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[HotTx]:
         self._commits.check()
-        pool = self._pool or await self._opened()
+        pool = self._pool or await self._open_pool()
         await self._renew(pool)
-        with reachable():
+        with unavailable_on_outage():
             async with AsyncExitStack() as holding:
                 await self._slots.take()
                 holding.callback(self._slots.give_back)
@@ -83,7 +83,7 @@ class PostgresHot:
                 # it may have taken long to be made: nobody begins what would only wait for a lock
                 self._commits.check()
                 # not of one that could not be made: those that exist stay in use
-                with self._reporting_loss(connection.chosen_host.turn):
+                with self._report_lost_connection(connection.chosen_host.generation):
                     connection.asking.may_cut = True
                     with connection.asking:
                         await connection.execute("BEGIN")
@@ -95,19 +95,19 @@ class PostgresHot:
                         raise
                     await self._commit(connection, tx, holding.pop_all())
 
-    async def _opened(self) -> "asyncpg.Pool[asyncpg.Record]":
+    async def _open_pool(self) -> "asyncpg.Pool[asyncpg.Record]":
         # several at once would open a pool each, and leave all but one behind
         async with self._opening:
             if self._pool is None:
                 self._pool = await postgres_pool(self._hosts, self._synchronous_commit)
-                self._commits.hear(self._slots.refuse_waiting)
+                self._commits.on_unconfirmed(self._slots.refuse_waiting)
         return self._pool
 
     async def _renew(self, pool: "asyncpg.Pool[asyncpg.Record]") -> None:
-        """Has connections of an earlier turn replaced before they are used."""
-        self._hosts.look()
-        if self._turn != self._hosts.turn:
-            self._turn = self._hosts.turn
+        """Has connections of an earlier generation replaced before they are used."""
+        self._hosts.ask_others_if_due()
+        if self._generation != self._hosts.generation:
+            self._generation = self._hosts.generation
             self._listeners.known.clear()  # of another server, which may have lost it
             await pool.expire_connections()
 
@@ -123,7 +123,7 @@ class PostgresHot:
                 error, "sqlstate", None
             ) == LOCK_NOT_AVAILABLE and await connection.fetchval(WAITS_FOR_STANDBY)
         if is_unconfirmed:
-            self._commits.others_wait()
+            self._commits.note_others_wait()
             raise Unconfirmed from error
 
     def _commit(
@@ -134,12 +134,12 @@ class PostgresHot:
         the connection ends with it.
         """
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        task = asyncio.create_task(self._until_answered(connection, tx, holding, told))
+        task = asyncio.create_task(self._wait_for_answer(connection, tx, holding, told))
         self._committing.add(task)
         task.add_done_callback(self._committing.discard)
         return told
 
-    async def _until_answered(
+    async def _wait_for_answer(
         self,
         connection: Any,
         tx: _PostgresTx,
@@ -149,7 +149,7 @@ class PostgresHot:
         loop = asyncio.get_running_loop()
         backend: Backend = connection.backend
         timer = loop.call_later(
-            self._commits.within_s, self._unconfirmed, backend, connection, told
+            self._commits.within_s, self._note_unconfirmed, backend, connection, told
         )
         try:
             async with holding:
@@ -164,23 +164,25 @@ class PostgresHot:
                 raise
         else:
             self._commits.confirmed_s = clock.monotonic_s()
-            self._listeners.committed(tx.signals, tx.learned)
+            self._listeners.notify(tx.signals, tx.learned)
             if not told.done():
                 told.set_result(None)
         finally:
             timer.cancel()
-            self._commits.over(backend)
+            self._commits.note_ended(backend)
 
-    def _unconfirmed(self, backend: Backend, connection: Any, told: "asyncio.Future[None]") -> None:
+    def _note_unconfirmed(
+        self, backend: Backend, connection: Any, told: "asyncio.Future[None]"
+    ) -> None:
         loop = asyncio.get_running_loop()
-        self._commits.add(backend, lambda: loop.call_soon_threadsafe(_cut, connection))
+        self._commits.add(backend, lambda: loop.call_soon_threadsafe(_end_wait, connection))
         if not told.done():
             told.set_exception(Unconfirmed())
 
     @contextmanager
-    def _reporting_loss(self, turn: int) -> Iterator[None]:
-        """Tells the hosts when a connection is lost. The other connections of its turn are not
-        tried any more: each would take as long to fail as this one did.
+    def _report_lost_connection(self, generation: int) -> Iterator[None]:
+        """Tells the hosts when a connection is lost. The other connections of its generation are
+        not tried any more: each would take as long to fail as this one did.
         """
         try:
             yield
@@ -191,7 +193,7 @@ class PostgresHot:
             asyncpg.InternalClientError,
         ) as error:
             if is_lost(error):
-                self._hosts.failed(turn)
+                self._hosts.note_lost_connection(generation)
             raise
 
     async def close(self) -> None:
@@ -202,7 +204,7 @@ class PostgresHot:
             self._pool = None
 
 
-def _cut(connection: Any) -> None:
+def _end_wait(connection: Any) -> None:
     """Ends the wait for an answer that was lost; one that has come meanwhile has given the
     connection back.
     """

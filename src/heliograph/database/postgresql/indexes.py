@@ -18,7 +18,7 @@ _INVALID: Final = sa.text("""
 _LEFT_OVER: Final = re.compile(r".*_cc(new|old)[0-9]*")
 
 
-def invalid(tx: Connection) -> list[str]:
+def find_invalid(tx: Connection) -> list[str]:
     """Returns their names."""
     return list(tx.execute(_INVALID).scalars())
 

@@ -10,7 +10,7 @@ _NEVER: Final = None  # of psycopg's `prepare_threshold`: no statement is prepar
 
 
 @contextmanager
-def planned_anew(tx: Connection) -> Iterator[None]:
+def replan_statements(tx: Connection) -> Iterator[None]:
     """Has each statement of the block planned for the size that its tables have now.
 
     The driver prepares a statement that a connection executes often, and PostgreSQL keeps its plan.

@@ -13,13 +13,13 @@ import asyncpg
 from heliograph.base import cancelling
 from heliograph.database.commits import WHO_AM_I, Backend
 from heliograph.database.hosts import (
-    DOUBTED_AFTER_S,
+    OVERDUE_AFTER_S,
     ChosenHost,
     Hosts,
     HostStatus,
     status_of,
 )
-from heliograph.database.outage import is_lost, reachable
+from heliograph.database.outage import is_lost, unavailable_on_outage
 from heliograph.database.postgresql.session_settings import (
     begin_session,
     hot_session_settings,
@@ -58,22 +58,22 @@ class AnswerWatch:
     def __enter__(self) -> None:
         self._asked_s = time.monotonic()
         if self._timer is None:
-            self._timer = self._loop.call_later(DOUBTED_AFTER_S, self._look)
+            self._timer = self._loop.call_later(OVERDUE_AFTER_S, self._check)
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         self._asked_s = None
         if error is None:
             self._hosts.heard_s = time.monotonic()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         asked_s, self._timer = self._asked_s, None
         if asked_s is None:
             return
-        left_s = asked_s + DOUBTED_AFTER_S - time.monotonic()
-        self._timer = self._loop.call_later(left_s if left_s > 0 else DOUBTED_AFTER_S, self._look)
+        left_s = asked_s + OVERDUE_AFTER_S - time.monotonic()
+        self._timer = self._loop.call_later(left_s if left_s > 0 else OVERDUE_AFTER_S, self._check)
         if left_s <= 0:
-            self._hosts.doubt(
-                self._connection.chosen_host.turn,
+            self._hosts.probe(
+                self._connection.chosen_host.generation,
                 lambda: self._loop.call_soon_threadsafe(self._cut, asked_s),
             )
 
@@ -109,11 +109,11 @@ async def postgres_pool(
     """Returns the hot paths' connections. Raises Unavailable."""
 
     async def connect(*_: object, **__: object) -> PostgresConnection:
-        return await _connected(
+        return await _connect(
             hosts, hot_session_settings(synchronous_commit), POSTGRES_STATEMENT_TIMEOUT_MS / 1_000
         )
 
-    with reachable():
+    with unavailable_on_outage():
         return await asyncpg.create_pool(
             min_size=1,
             max_size=HOT_CONNECTIONS_MAX,
@@ -126,11 +126,11 @@ async def postgres_pool(
 
 async def postgres_connection(hosts: Hosts) -> PostgresConnection:
     """Opens one connection that is kept for its session. Raises Unavailable."""
-    with reachable():
-        return await _connected(hosts, session_settings(DURABLE))
+    with unavailable_on_outage():
+        return await _connect(hosts, session_settings(DURABLE))
 
 
-async def _connected(
+async def _connect(
     hosts: Hosts, settings: dict[str, str], command_timeout_s: float | None = None
 ) -> PostgresConnection:
     """Connects as `_connect` does, in the event loop."""
@@ -150,7 +150,7 @@ async def _connected(
                     connection_class=PostgresConnection,
                     server_settings={"application_name": session_name()},
                 )
-                connection.chosen_host = hosts.accepted(
+                connection.chosen_host = hosts.require_usable(
                     chosen, await _status(hosts, connection, settings)
                 )
             connection.asking = AnswerWatch(hosts, connection)
@@ -160,7 +160,7 @@ async def _connected(
                 connection.terminate()
             cancelling.raise_if_cancelled(error)
             if is_lost(error):
-                hosts.not_reached(chosen, silent=isinstance(error, TimeoutError))
+                hosts.note_unreachable(chosen, silent=isinstance(error, TimeoutError))
             if is_last or not is_lost(error):
                 raise
     raise AssertionError("the last try returns or raises")
@@ -181,7 +181,7 @@ async def _status(
     except asyncpg.InsufficientPrivilegeError:
         if not with_system:
             raise
-        hosts.forbidden()
+        hosts.note_forbidden_question()
         return status_of(await connection.fetchrow(begin_session(settings, with_system=False)))
 
 

@@ -22,27 +22,27 @@ class Slots:
         if self._free:
             self._free -= 1
             return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(slot)
         try:
-            await turn
+            await slot
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled() and turn.exception() is None:
+            if slot.done() and not slot.cancelled() and slot.exception() is None:
                 self.give_back()
             raise
 
     def give_back(self) -> None:
         """Lets the next one have it."""
         while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
+            slot = self._waiting.popleft()
+            if not slot.done():
+                slot.set_result(None)
                 return
         self._free += 1
 
     def refuse_waiting(self) -> None:
         """Raises Unconfirmed where they wait."""
         while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_exception(Unconfirmed())
+            slot = self._waiting.popleft()
+            if not slot.done():
+                slot.set_exception(Unconfirmed())

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.database.postgresql.answer_time import wait_for_it
+from heliograph.database.postgresql.answer_time import lift_answer_limit
 
 
 def read_one_snapshot(tx: Connection) -> None:
@@ -13,4 +13,4 @@ def read_one_snapshot(tx: Connection) -> None:
     if tx.dialect.name == "postgresql":
         tx.execute(sa.text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
         tx.execute(sa.text("SET LOCAL statement_timeout = 0"))
-        wait_for_it(tx)
+        lift_answer_limit(tx)

@@ -40,7 +40,7 @@ from heliograph.database.statements.statement import (
     SharingStatement,
     Statement,
     TablesStatement,
-    same,
+    portable,
 )
 
 __all__ = [
@@ -62,6 +62,6 @@ __all__ = [
     "TablesStatement",
     "Text",
     "columns_of",
-    "same",
+    "portable",
     "values_of",
 ]

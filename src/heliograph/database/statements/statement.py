@@ -43,12 +43,12 @@ _NAME: Final = re.compile(r"(?<!:):([a-z_]\w*)")
 
 
 class _Text(NamedTuple):
-    """Holds one dialect's text as the driver gets it. `places` are the positions of the parameters
-    whose values it takes, in the order of their numbers.
+    """Holds one dialect's text as the driver gets it. `positions` are the positions of the
+    parameters whose values it takes, in the order of their numbers.
     """
 
     sql: str
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
 
 
 class _Declared(Generic[RowT]):
@@ -60,12 +60,12 @@ class _Declared(Generic[RowT]):
         self, given: tuple[Parameter, ...], row: type[RowT], postgresql: str, sqlite: str
     ) -> None:
         self.given, self.row = given, fields_of(row)
-        self.postgresql = _numbered(
+        self.postgresql = _with_placeholders(
             postgresql, given, lambda number, parameter: parameter.placeholder(number)
         )
-        self.sqlite = _numbered(sqlite, given, lambda number, _: f"?{number}")
+        self.sqlite = _with_placeholders(sqlite, given, lambda number, _: f"?{number}")
         self._made = maker_of(row)
-        self._in_order = _orderer(self.sqlite.places, len(given))
+        self._in_order = _orderer(self.sqlite.positions, len(given))
         self._booleans = tuple(
             place for place, column in enumerate(self.row) if column.type == "bool"
         )
@@ -130,7 +130,7 @@ class BatchStatement(_Declared[RowT], Generic[GivenT, RowT]):
         super().__init__(
             (*own, *fields_of(shared)),
             row,
-            _unnested(postgresql, "given", names, names),
+            _with_given_table(postgresql, "given", names, names),
             sqlite.replace(_ALL_GIVEN, "json_each(?1)"),
         )
 
@@ -195,7 +195,9 @@ class TablesStatement(_Declared[RowT], Generic[GivenT, RowT]):
                 continue
             columns = fields_of(get_args(hint)[0] if by_rows else hint)
             names = [f"{name}__{column.name}" for column in columns]
-            postgresql = _unnested(postgresql, name, names, [column.name for column in columns])
+            postgresql = _with_given_table(
+                postgresql, name, names, [column.name for column in columns]
+            )
             parameters += [
                 Parameter(of_table, column.type, True, column.is_long)
                 for of_table, column in zip(names, columns, strict=True)
@@ -222,7 +224,9 @@ class TablesStatement(_Declared[RowT], Generic[GivenT, RowT]):
         return self._rows(tx, await tx.fetch(sql, *[values[place] for place in places]))
 
 
-def _unnested(text: str, table: str, parameters: Sequence[str], columns: Sequence[str]) -> str:
+def _with_given_table(
+    text: str, table: str, parameters: Sequence[str], columns: Sequence[str]
+) -> str:
     """Returns PostgreSQL's text, with `:table AS t` written out."""
     arrays = ", ".join(f":{name}" for name in parameters)
     return re.sub(
@@ -232,7 +236,7 @@ def _unnested(text: str, table: str, parameters: Sequence[str], columns: Sequenc
     )
 
 
-def _numbered(
+def _with_placeholders(
     text: str, given: Sequence[Parameter], placeholder: Callable[[int, Parameter], str]
 ) -> _Text:
     """Returns the text with its names replaced by numbers, in the order in which they come. Raises
@@ -250,17 +254,17 @@ def _numbered(
     return _Text(_NAME.sub(placed, text), tuple(names.index(name) for name in numbers))
 
 
-def _orderer(places: tuple[int, ...], parameters: int) -> Callable[[list[Values]], list[Values]]:
+def _orderer(positions: tuple[int, ...], parameters: int) -> Callable[[list[Values]], list[Values]]:
     """Returns what takes, of each set of values, those at these places."""
-    if places == tuple(range(parameters)):
+    if positions == tuple(range(parameters)):
         return lambda sets: sets
-    if len(places) < 2:  # of one place, itemgetter returns the value itself
-        return lambda sets: [tuple([values[place] for place in places]) for values in sets]
-    picked = itemgetter(*places)
+    if len(positions) < 2:  # of one place, itemgetter returns the value itself
+        return lambda sets: [tuple([values[place] for place in positions]) for values in sets]
+    picked = itemgetter(*positions)
     return lambda sets: list(map(picked, sets))
 
 
-def same(
+def portable(
     given: type[GivenT], row: type[RowT], text: str, *, lock: str = ""
 ) -> Statement[GivenT, RowT]:
     """Returns a statement whose text both databases read. `lock` ends it on PostgreSQL:

@@ -92,7 +92,7 @@ async def find_keywords(
             rules = own.get((each.account_id or "", _number_id(number)), {})
             first_word = number is not None and number.first_word
             words[each.id] = match(each.text, rules, first_word=first_word)
-    by_nobody = await _by_nobody(tx, readable, words)
+    by_nobody = await _opt_outs_without_phone(tx, readable, words)
     heard = {}
     for each in readable:
         number, matched = _number(each, settings), words.get(each.id)
@@ -147,7 +147,7 @@ async def _of_word_owners(
     return found
 
 
-async def _by_nobody(
+async def _opt_outs_without_phone(
     tx: HotTx, texts: Sequence[IncomingText], words: dict[str, MatchedKeyword | None]
 ) -> set[str]:
     """Returns the texts by which somebody wants to opt out whose address is no phone number, as a

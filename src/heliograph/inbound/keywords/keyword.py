@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.paging import PageWanted
 from heliograph.base.short_texts import refused
 from heliograph.carriers import all_carriers
@@ -107,7 +107,7 @@ def save_keyword(
             )
     except IntegrityError as error:
         raise refused(
-            "keyword", f"must be a free one: another account has {shown(asked.keyword)} there"
+            "keyword", f"must be a free one: another account has {quote_value(asked.keyword)} there"
         ) from error
     made = tx.execute(_WITH_DIGITS.where(keywords.c.id == raw_id)).one()
     return SavedKeyword(Keyword(**made._asdict()), created=True, changed=True)
@@ -201,13 +201,15 @@ def number_of_keyword(
         query = query.where(columns.carrier_id == carrier_id)
     found = tx.execute(query).all()
     if not found:
-        raise refused("number", f"must be a number of the account, not {shown(given)}")
+        raise refused("number", f"must be a number of the account, not {quote_value(given)}")
     if len(found) > 1:
         having = {row.carrier_id for row in found}
         names = [each.name for each in all_carriers(tx) if each.id in having]
         if or_shared:
-            raise refused("carrier", f"is required: {', '.join(names)} have {shown(given)}")
-        raise refused("number", f"must be an id: {len(names)} of your numbers are {shown(given)}")
+            raise refused("carrier", f"is required: {', '.join(names)} have {quote_value(given)}")
+        raise refused(
+            "number", f"must be an id: {len(names)} of your numbers are {quote_value(given)}"
+        )
     return str(found[0].id)
 
 
@@ -236,6 +238,7 @@ def _check_action(asked: KeywordRequest) -> None:
     if opts_out and asked.action is not KeywordAction.OPT_OUT:
         raise refused(
             "action",
-            f"must be {KeywordAction.OPT_OUT.value} for {shown(asked.keyword)}, which always opts"
+            f"must be {KeywordAction.OPT_OUT.value} for {quote_value(asked.keyword)},"
+            " which always opts"
             f" out, not {asked.action.value}",
         )

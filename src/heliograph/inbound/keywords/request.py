@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeVar
 
-from heliograph.base.forms import Form, as_text, keeping, shown
+from heliograph.base.forms import Form, as_text, quote_value, text_reader
 from heliograph.base.short_texts import one_line
 from heliograph.base.unknown_fields import PAYER
 from heliograph.inbound.keywords.built_in import BUILT_IN, KeywordAction, KeywordLanguage
@@ -34,7 +34,7 @@ class KeywordRequest(NamedTuple):
 def read_keyword_request(body: dict[str, Any]) -> KeywordRequest:
     """Raises InvalidRequest for all bad fields together."""
     form = Form(body, costly=(PAYER,))
-    keyword = form.value("keyword", read=keeping(_keyword), required=True)
+    keyword = form.value("keyword", read=text_reader(_keyword), required=True)
     number = form.text("number", most=NUMBER_MAX)
     action = form.value("action", read=lambda value: _one_of(KeywordAction, value))
     reply = form.value("reply", read=_reply)
@@ -59,7 +59,7 @@ def _keyword(text: str) -> str:
     keyword = one_line("keyword", text, most=KEYWORD_MAX)
     folded = fold(keyword)
     if not 0 < len(folded) <= KEYWORD_MAX:
-        raise ValueError(f"must have a letter or a digit, not {shown(keyword)}")
+        raise ValueError(f"must have a letter or a digit, not {quote_value(keyword)}")
     if len(folded.split()) > WORDS_MAX:
         raise ValueError(f"must have at most {WORDS_MAX} words, not {len(folded.split())}")
     return keyword
@@ -87,4 +87,4 @@ def _one_of(choices: type[Choice], value: Any) -> Choice:
     text = as_text(value)
     if found := next((each for each in choices if each.value == text), None):
         return found
-    raise ValueError(f"must be one of {', '.join(choices)}, not {shown(text)}")
+    raise ValueError(f"must be one of {', '.join(choices)}, not {quote_value(text)}")

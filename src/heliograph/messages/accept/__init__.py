@@ -11,7 +11,7 @@ from heliograph.messages.accept.chunk import (
 )
 from heliograph.messages.accept.judge import SANDBOX_SENDER, AccountFacts, approved_sender
 from heliograph.messages.accept.opt_out_lookups import LOOKUPS_BEFORE_LOCK
-from heliograph.messages.accept.opted_out import can_still_help
+from heliograph.messages.accept.opted_out import answerable_texts
 from heliograph.messages.accept.refusals import REJECTED_REPORTED_MAX
 from heliograph.messages.accept.reply import Replier, Reply
 from heliograph.messages.accept.request import (
@@ -26,7 +26,7 @@ from heliograph.messages.accept.request import (
 from heliograph.messages.accept.route_in_words import route_in_words
 from heliograph.messages.accept.tariff import Tariff
 from heliograph.messages.accept.unapproved_sender import accept_or_explain
-from heliograph.messages.accept.which_way import which_way
+from heliograph.messages.accept.which_way import look_up_route
 
 __all__ = [
     "FACTS",
@@ -50,11 +50,11 @@ __all__ = [
     "Tariff",
     "accept_or_explain",
     "answer_to",
+    "answerable_texts",
     "approved_sender",
-    "can_still_help",
     "load_tariff",
+    "look_up_route",
     "read_send_request",
     "route_in_words",
     "send_answer",
-    "which_way",
 ]

@@ -24,9 +24,9 @@ from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.messages.accept import read_sql, store_sql
 from heliograph.messages.accept.answer import Send
-from heliograph.messages.accept.batch import SendBatch, SendResult, key_of, replayed
+from heliograph.messages.accept.batch import SendBatch, SendResult, key_of, replay_result
 from heliograph.messages.accept.extension import BatchExtension, SendExtension
-from heliograph.messages.accept.judge import Accepted, AccountFacts
+from heliograph.messages.accept.judge import AcceptedSend, AccountFacts
 from heliograph.messages.accept.opted_out import OptedOut, OptOutLookups
 from heliograph.messages.accept.read_sql import LockedWallet
 from heliograph.messages.accept.request import RECIPIENTS_PER_SEND_MAX, SendRequest
@@ -61,7 +61,7 @@ class _BatchFacts(NamedTuple):
 
 class Acceptor:
     """Accepts the sends of one process in batches. It calls `on_queued(carrier_ids)` after each
-    commit that queued something. `queue` assigns messages their places in the queues. `extensions`
+    commit that queued something. `queue` assigns messages their ranks in the queues. `extensions`
     maps a type of send to the extension that judges and stores more for it.
     """
 
@@ -118,9 +118,9 @@ class Acceptor:
     ) -> Sequence[SendResult | ServiceError]:
         started_s = clock.monotonic_s()
         tariff, facts = await self._tariff(), await self._facts_of_all(requests)
-        with self._queue.places() as places:
+        with self._queue.give_ranks() as ranks:
             async with self._db.hot() as tx:
-                asked, recipients = _asked_keys(requests), self._opt_outs.to_ask(requests)
+                asked, recipients = _keys_of(requests), self._opt_outs.to_ask(requests)
                 locked = await read_sql.lock_and_look_up(
                     tx, self._to_lock(requests, facts), asked, recipients
                 )
@@ -128,31 +128,31 @@ class Acceptor:
                     await self.cache.refresh()
                     tariff, facts = await self._tariff(), await self._facts_of_all(requests)
                 if self._queue.is_old():
-                    self._queue.read(await read_sql.heads(tx, BULK_FROM_US), places)
+                    self._queue.read(await read_sql.heads(tx, BULK_FROM_US), ranks)
                 given = _BatchFacts(
                     requests,
                     locked.wallets,
-                    await _used_keys(tx, asked) if locked.is_any_known else UsedKeys[Send](),
-                    stored=await _stored_already(tx, requests) if again else {},
+                    await _find_used_keys(tx, asked) if locked.is_any_known else UsedKeys[Send](),
+                    stored=await _find_stored(tx, requests) if again else {},
                     facts=facts,
                     quotas=await self._quotas(requests, facts),
                     tariff=tariff,
-                    opted_out=await self._opt_outs.found(
+                    opted_out=await self._opt_outs.find(
                         tx, requests, locked.wallets, recipients, may_be_any=locked.is_any_out
                     ),
                 )
-                batch, outcomes = await self._decided_within_quotas(tx, places, given)
+                batch, outcomes = await self._decide_within_quotas(tx, ranks, given)
                 # seen when the locks were asked for: the same request may have been accepted while
                 # this one waited for them
                 if not locked.is_any_known:
                     await _replay_refused(tx, requests, outcomes)
                 if batch.accepted:
                     await store_sql.store(tx, batch.rows())
-                    await store_sql.store_answers(tx, answering(batch.accepted))
+                    await store_sql.store_answers(tx, answering_sends(batch.accepted))
                     for extension in batch.extensions.values():
                         await extension.store(tx)
                     await batch.emit_low_balance(tx)
-        metrics.transaction("accept", len(requests), clock.monotonic_s() - started_s)
+        metrics.count_transaction("accept", len(requests), clock.monotonic_s() - started_s)
         if batch.accepted:
             batch.count()
             self.on_queued(
@@ -190,33 +190,33 @@ class Acceptor:
             for request, known in zip(requests, facts, strict=True)
         ]
 
-    async def _decided_within_quotas(
-        self, tx: HotTx, places: Ranks, given: _BatchFacts
+    async def _decide_within_quotas(
+        self, tx: HotTx, ranks: Ranks, given: _BatchFacts
     ) -> tuple[SendBatch, list[SendResult | ServiceError]]:
         """Decides the requests, and counts what is stored of them without being paid for. If that
         is too much for a quota, it decides them again, within the room that is left.
         """
-        batch, outcomes = await self._decided(tx, places, given, {})
+        batch, outcomes = await self._decide_requests(tx, ranks, given, {})
         if not batch.unpaid:
             return batch, outcomes
         rooms = await count_unpaid(tx, batch.unpaid, batch.now_ms)
         if not is_too_much(batch.unpaid, rooms):
             return batch, outcomes
         counted = batch.unpaid
-        batch, outcomes = await self._decided(tx, places, given, rooms)
+        batch, outcomes = await self._decide_requests(tx, ranks, given, rooms)
         too_many = {place: batch.unpaid.get(place, 0) - octets for place, octets in counted.items()}
         await count_unpaid(tx, too_many, batch.now_ms)
         return batch, outcomes
 
-    async def _decided(
+    async def _decide_requests(
         self,
         tx: HotTx,
-        places: Ranks,
+        ranks: Ranks,
         given: _BatchFacts,
         rooms: Mapping[StoragePlace, StorageRoom],
     ) -> tuple[SendBatch, list[SendResult | ServiceError]]:
         batch = SendBatch(
-            places,
+            ranks,
             given.locked,
             given.used_keys.copy(),
             given.stored,
@@ -247,7 +247,7 @@ class Acceptor:
         }
 
 
-def answering(accepted: Sequence[Accepted]) -> list[store_sql.AnsweringSend]:
+def answering_sends(accepted: Sequence[AcceptedSend]) -> list[store_sql.AnsweringSend]:
     """Returns which of these sends answer a text from a handset."""
     return [
         store_sql.AnsweringSend(
@@ -260,11 +260,11 @@ def answering(accepted: Sequence[Accepted]) -> list[store_sql.AnsweringSend]:
     ]
 
 
-def _asked_keys(requests: Sequence[SendRequest]) -> list[KeyPlace]:
+def _keys_of(requests: Sequence[SendRequest]) -> list[KeyPlace]:
     return [key for key in map(key_of, requests) if key is not None]
 
 
-async def _used_keys(tx: HotTx, asked: Sequence[KeyPlace]) -> UsedKeys[Send]:
+async def _find_used_keys(tx: HotTx, asked: Sequence[KeyPlace]) -> UsedKeys[Send]:
     """Returns which of the Idempotency-Keys were used, with the sends that used them."""
     stored = await find_keys(tx, asked, clock.now_ms())
     send_ids = [key.send_id for key in stored if key.send_id is not None]
@@ -281,14 +281,14 @@ async def _replay_refused(
 ) -> None:
     """Replaces refusals of requests whose Idempotency-Key turns out to have been used."""
     refused = [i for i, outcome in enumerate(outcomes) if isinstance(outcome, ServiceError)]
-    used_keys = await _used_keys(tx, _asked_keys([requests[i] for i in refused]))
+    used_keys = await _find_used_keys(tx, _keys_of([requests[i] for i in refused]))
     for i in refused:
         again = used_keys.replay(key_of(requests[i]), requests[i].body_sha256)
         if again is not None:
-            outcomes[i] = replayed(again)
+            outcomes[i] = replay_result(again)
 
 
-async def _stored_already(tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Send]:
+async def _find_stored(tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Send]:
     """Returns, after a lost reply to COMMIT, the sends of this batch that it had committed after
     all.
     """

@@ -14,8 +14,8 @@ from heliograph.base.errors import Conflict, ServiceError
 from heliograph.database.hot import HotTx
 from heliograph.messages.accept.answer import Send, exceptions_of
 from heliograph.messages.accept.extension import BatchExtension
-from heliograph.messages.accept.judge import Accepted, AccountFacts, WalletState, judge
-from heliograph.messages.accept.opted_out import NOBODY, OptedOut, refusing
+from heliograph.messages.accept.judge import AcceptedSend, AccountFacts, WalletState, judge
+from heliograph.messages.accept.opted_out import NOBODY, OptedOut, phones_opted_out
 from heliograph.messages.accept.read_sql import LockedWallet
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.accept.store_sql import (
@@ -47,7 +47,7 @@ class SendBatch:
 
     def __init__(
         self,
-        places: Ranks,
+        ranks: Ranks,
         locked: Sequence[LockedWallet],
         used_keys: UsedKeys[Send],
         stored: dict[str, Send],
@@ -63,8 +63,8 @@ class SendBatch:
         self._first_entry = ids.new_number()
         self.now_ms = ids.made_at_ms(self._first_entry)
         self.extensions = extensions
-        self.accepted: list[Accepted] = []
-        self._places = places
+        self.accepted: list[AcceptedSend] = []
+        self._ranks = ranks
         self._used_keys = used_keys
         self._stored = stored
         self._locked = {wallet.account_id: wallet for wallet in locked}
@@ -102,7 +102,7 @@ class SendBatch:
         key = key_of(request)
         again = self._used_keys.replay(key, request.body_sha256)
         if again is not None:
-            return replayed(again)
+            return replay_result(again)
         # the lock's own word: what is remembered of the account may be from before it was closed
         if self._locked[request.account_id].closed:
             return AccountClosed()
@@ -116,7 +116,7 @@ class SendBatch:
         wallet = self._wallets[request.account_id]
         before = replace(wallet) if self._rooms else wallet
         extension = self.extensions.get(request.type)
-        refuses = refusing(request, self._opted_out)
+        refuses = phones_opted_out(request, self._opted_out)
         verdict = judge(
             request, facts, tariff, wallet, self.now_ms, extension=extension, refusing=refuses
         )
@@ -164,7 +164,7 @@ class SendBatch:
         self.unpaid[place] = taken + octets
         return None
 
-    def take(self, accepted: Accepted, send: Send) -> None:
+    def take(self, accepted: AcceptedSend, send: Send) -> None:
         self.accepted.append(accepted)
         self._sends.append(send)
 
@@ -236,7 +236,7 @@ class SendBatch:
     def count(self) -> None:
         """Counts what was stored, for /metrics."""
         for send in self._sends:
-            metrics.accepted(send.message_count, sandbox=bool(send.sandbox))
+            metrics.count_accepted(send.message_count, sandbox=bool(send.sandbox))
         for extension in self.extensions.values():
             extension.stored()
 
@@ -296,7 +296,7 @@ class SendBatch:
     def _rank_us(self, request: SendRequest, run: Run) -> int:
         if request.type == "otp" or request.goes_ahead:
             return rank_ahead(self.now_ms)
-        return self._places.rank_us(
+        return self._ranks.rank_us(
             request.account_id, run.carrier_id, run.messages * request.segments, self.now_ms
         )
 
@@ -345,12 +345,12 @@ def key_of(request: SendRequest) -> KeyPlace | None:
     )
 
 
-def replayed(again: Send | Conflict) -> SendResult | Conflict:
+def replay_result(again: Send | Conflict) -> SendResult | Conflict:
     """Returns the answer to a request whose Idempotency-Key was used before, for that send."""
     return again if isinstance(again, Conflict) else SendResult(again, replayed=True)
 
 
-def send_of(accepted: Accepted, send_id: str, now_ms: int) -> Send:
+def send_of(accepted: AcceptedSend, send_id: str, now_ms: int) -> Send:
     request = accepted.request
     return Send(
         send_id,
@@ -370,7 +370,7 @@ def send_of(accepted: Accepted, send_id: str, now_ms: int) -> Send:
     )
 
 
-def _send_row(place: int, accepted: Accepted, send: Send) -> SendRow:
+def _send_row(place: int, accepted: AcceptedSend, send: Send) -> SendRow:
     request = accepted.request
     return SendRow(
         place,

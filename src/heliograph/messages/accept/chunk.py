@@ -18,7 +18,7 @@ from heliograph.messages.accept import read_sql, store_sql
 from heliograph.messages.accept.acceptor import facts_of, tariff_of
 from heliograph.messages.accept.batch import SendBatch, send_of
 from heliograph.messages.accept.judge import (
-    Accepted,
+    AcceptedSend,
     AccountFacts,
     WalletState,
     approved_sender,
@@ -84,14 +84,14 @@ class Chunk(NamedTuple):
 
 
 class Chunker:
-    """Makes chunks in one process. `queue` gives messages their places in the queues."""
+    """Makes chunks in one process. `queue` gives messages their ranks in the queues."""
 
     def __init__(self, cache: ConfigCache, queue: FairQueue) -> None:
         self._cache = cache
         self.queue = queue
 
     async def store(
-        self, tx: HotTx, places: Ranks, wanted: ChunkRequest, recipients: Sequence[ChunkRecipient]
+        self, tx: HotTx, ranks: Ranks, wanted: ChunkRequest, recipients: Sequence[ChunkRecipient]
     ) -> Chunk:
         """Stores, charges and queues as many messages as may be sent, in a transaction that has
         locked nothing but the list of recipients.
@@ -105,11 +105,11 @@ class Chunker:
             await self._cache.refresh()
             facts, tariff = await self._facts_and_tariff(wanted)
         if self.queue.is_old():
-            self.queue.read(await read_sql.heads(tx, BULK_FROM_US), places)
+            self.queue.read(await read_sql.heads(tx, BULK_FROM_US), ranks)
         sender = approved_sender(wanted.sender, facts.senders, sandbox=wanted.sandbox)
         if sender is None:
             return Chunk(0, 0, SENDER_NOT_APPROVED, frozenset())
-        batch = SendBatch(places, locked, UsedKeys(), {}, {})
+        batch = SendBatch(ranks, locked, UsedKeys(), {}, {})
         filling = _ChunkFilling(batch, wanted, sender, facts, tariff, recipients)
         piece = filling.piece()
         while not filling.is_done:
@@ -212,7 +212,7 @@ class _ChunkFilling:
         phones = [Phone(str(each.number), each.country_code) for each in run]
         balance = None if sandbox else min(self._wallet.sms_credits, self._left)
         priced = price(phones, request.segments, self._offers, balance)
-        accepted = Accepted(request, self._sender, priced, rejected=[], duplicates=[])
+        accepted = AcceptedSend(request, self._sender, priced, rejected=[], duplicates=[])
         self.refused += len(priced.refused)
         self.taken += len(priced.recipients) + len(priced.refused)
         if not sandbox:
@@ -228,7 +228,7 @@ class _ChunkFilling:
         """Returns which balance does not pay for a recipient who costs so many credits."""
         return INSUFFICIENT_CREDITS if cost > self._wallet.sms_credits else DAILY_CAP_REACHED
 
-    def _keep(self, accepted: Accepted) -> None:
+    def _keep(self, accepted: AcceptedSend) -> None:
         count = len(accepted.priced.recipients)
         accepted.credits_remaining = self._wallet.sms_credits
         self._batch.take(

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits, ServiceError
-from heliograph.base.short_texts import cut
+from heliograph.base.short_texts import shorten
 from heliograph.messages.accept.answer import RejectedRecipient, RepeatedRecipient
 from heliograph.messages.accept.extension import BatchExtension
-from heliograph.messages.accept.pricing import Priced, price
+from heliograph.messages.accept.pricing import PricedRecipients, price
 from heliograph.messages.accept.refusals import (
     SandboxOnly,
     SenderNotApproved,
@@ -71,12 +71,12 @@ class WalletState:
 
 
 @dataclass(slots=True)
-class Accepted:
+class AcceptedSend:
     """Holds a send that goes out (or, in a dry run, would), with all that its rows need."""
 
     request: SendRequest
     sender: str  # as approved
-    priced: Priced
+    priced: PricedRecipients
     rejected: list[RejectedRecipient]
     duplicates: list[RepeatedRecipient]
     credits_used: int = 0
@@ -91,7 +91,7 @@ def judge(
     now_ms: int,
     extension: BatchExtension | None = None,
     refusing: frozenset[int] = frozenset(),
-) -> Accepted | ServiceError:
+) -> AcceptedSend | ServiceError:
     """Accepts one request and debits `wallet`, or says why not and leaves it as it was. `extension`
     is that of its type, if it has one. `refusing` are numbers that have opted out.
     """
@@ -134,7 +134,7 @@ def _price(
     facts: AccountFacts,
     tariff: Tariff,
     refusing: frozenset[int],
-) -> Accepted:
+) -> AcceptedSend:
     """Returns the send to those of its recipients that a message can be sent to, each once."""
     phones: list[Phone] = []
     rejected: list[RejectedRecipient] = []
@@ -142,7 +142,7 @@ def _price(
     index_of: dict[str, int] = {}  # of each phone's first, in the order of `phones`
     for index, phone in enumerate(request.phones):
         if phone is None:
-            rejected.append(_rejected(request, index, "invalid_number"))
+            rejected.append(_reject(request, index, "invalid_number"))
             continue
         first = index_of.setdefault(phone.digits, index)
         if first == index:
@@ -151,21 +151,21 @@ def _price(
             duplicates.append(RepeatedRecipient(index, first))
     if refusing:
         out = [phone.digits for phone in phones if int(phone.digits) in refusing]
-        rejected += [_rejected(request, index_of[each], OPTED_OUT) for each in out]
+        rejected += [_reject(request, index_of[each], OPTED_OUT) for each in out]
         phones = [phone for phone in phones if int(phone.digits) not in refusing]
     offers = tariff.offers(request.account_id, facts.countries, sandbox=request.sandbox)
     priced = price(phones, request.segments, offers)
     for place, reason in priced.refused:
-        rejected.append(_rejected(request, index_of[phones[place].digits], reason))
+        rejected.append(_reject(request, index_of[phones[place].digits], reason))
     rejected.sort()
     if duplicates and rejected:
         rejected, duplicates = _with_duplicates_of_rejected(request, rejected, duplicates)
-    return Accepted(request, sender, priced, rejected, duplicates)
+    return AcceptedSend(request, sender, priced, rejected, duplicates)
 
 
-def _rejected(request: SendRequest, index: int, reason: str) -> RejectedRecipient:
+def _reject(request: SendRequest, index: int, reason: str) -> RejectedRecipient:
     """Returns a recipient as it was asked for, in an answer, with the reason."""
-    return RejectedRecipient(index, cut(request.recipients[index], RECIPIENT_SHOWN_MAX), reason)
+    return RejectedRecipient(index, shorten(request.recipients[index], RECIPIENT_SHOWN_MAX), reason)
 
 
 def _with_duplicates_of_rejected(
@@ -178,13 +178,17 @@ def _with_duplicates_of_rejected(
     """
     why = {each.place: each.reason for each in rejected}
     again = [
-        _rejected(request, each.place, why[each.first]) for each in duplicates if each.first in why
+        _reject(request, each.place, why[each.first]) for each in duplicates if each.first in why
     ]
     return sorted([*rejected, *again]), [each for each in duplicates if each.first not in why]
 
 
 def _debit(
-    request: SendRequest, accepted: Accepted, facts: AccountFacts, wallet: WalletState, now_ms: int
+    request: SendRequest,
+    accepted: AcceptedSend,
+    facts: AccountFacts,
+    wallet: WalletState,
+    now_ms: int,
 ) -> ServiceError | None:
     cost = accepted.priced.credits_required
     if request.sandbox:  # the one place where charging is skipped

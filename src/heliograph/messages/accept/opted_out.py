@@ -56,7 +56,7 @@ class OptOutLookups:
             if phone is not None
         ]
 
-    async def found(
+    async def find(
         self,
         tx: HotTx,
         requests: Sequence[SendRequest],
@@ -80,13 +80,13 @@ class OptOutLookups:
             numbers = out.setdefault(OptOutOwner(row.account_id, row.sandbox), {})
             numbers.setdefault(row.phone, set()).add(row.sender)
         helps = [each for each in requests if each.answers_help]
-        helping = await _helping(tx, helps) if helps else frozenset[int]()
+        helping = await _allowed_answers(tx, helps) if helps else frozenset[int]()
         for each in helps:
             each.outlives_opt_outs = each.number in helping
         return OptedOut(out, helping) if out else NOBODY
 
 
-def can_still_help(
+def answerable_texts(
     tx: Connection, account_id: str, texts: Sequence[AnsweredText]
 ) -> list[AnsweredText]:
     """Returns which of these texts may be answered once more. By each of them, a phone has asked an
@@ -102,7 +102,7 @@ def can_still_help(
     return [text for text in texts if answers.get(text.id, 0) < HELP_ANSWERS_MAX]
 
 
-async def _helping(tx: HotTx, answers: Sequence[SendRequest]) -> frozenset[int]:
+async def _allowed_answers(tx: HotTx, answers: Sequence[SendRequest]) -> frozenset[int]:
     """Returns which of these sends, which all answer requests for help, are within the number of
     answers that is allowed.
     """
@@ -123,7 +123,7 @@ async def _helping(tx: HotTx, answers: Sequence[SendRequest]) -> frozenset[int]:
     return frozenset(helping)
 
 
-def refusing(request: SendRequest, out: OptedOut) -> frozenset[int]:
+def phones_opted_out(request: SendRequest, out: OptedOut) -> frozenset[int]:
     """Returns the numbers that want nothing of the request's sender."""
     owner = OptOutOwner(request.account_id, request.sandbox)
     numbers = out.unwanted.get(owner) if out.unwanted else None

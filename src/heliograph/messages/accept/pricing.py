@@ -12,7 +12,7 @@ from heliograph.text import Phone
 STRETCH: Final = 100
 
 
-class Refused(NamedTuple):
+class RefusedRecipient(NamedTuple):
     """Names a recipient that gets no message. `place` is its position in the request, from 0."""
 
     place: int
@@ -20,7 +20,7 @@ class Refused(NamedTuple):
 
 
 @dataclass(slots=True)
-class Priced:
+class PricedRecipients:
     """Holds the recipients that get a message, with their prices, and those that are refused. The
     first four columns have one value for each recipient that gets a message, in the order of the
     request.
@@ -31,7 +31,7 @@ class Priced:
     carriers: list[int]
     credits: list[int]  # charged for each message; in sandbox nothing is
     runs: list[Run]
-    refused: list[Refused]
+    refused: list[RefusedRecipient]
     credits_required: int  # for all messages together, in sandbox too
     # what the first recipient costs that the balance does not pay for; that one and all after it
     # are neither in the columns nor refused
@@ -40,7 +40,7 @@ class Priced:
 
 def price(
     phones: Iterable[Phone], segments: int, offers: Offers, balance: int | None = None
-) -> Priced:
+) -> PricedRecipients:
     """Prices a message of so many segments to each phone. With a `balance` in credits, it stops at
     the first phone that the balance does not pay for.
     """
@@ -49,7 +49,7 @@ def price(
     carriers: list[int] = []
     credits: list[int] = []
     runs: list[Run] = []
-    refused: list[Refused] = []
+    refused: list[RefusedRecipient] = []
     short_of: int | None = None
     known, digits_max, left = offers.known, offers.digits, balance
     plan_of_run: DestinationPlan | None = None
@@ -57,7 +57,7 @@ def price(
         digits, country_code = phone
         plan, refusal = known.get((digits[:digits_max], country_code)) or offers.find(phone)
         if refusal is not None:
-            refused.append(Refused(place, refusal))
+            refused.append(RefusedRecipient(place, refusal))
             continue
         cost = plan.rate * segments
         if left is not None:
@@ -75,7 +75,7 @@ def price(
         credits.append(cost)
     if plan_of_run is not None:
         _end_run(runs, plan_of_run, recipients, carriers)
-    return Priced(
+    return PricedRecipients(
         recipients,
         countries,
         carriers,

@@ -19,7 +19,7 @@ from heliograph.database.statements import (
     SmallInt,
     TablesStatement,
     Text,
-    same,
+    portable,
 )
 from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.opt_out_lookups import LOOKUPS_BEFORE_LOCK
@@ -142,7 +142,7 @@ _LOCK_AND_LOOK: Final = TablesStatement(
         FROM wallets WHERE account_id = ANY(:account_ids) ORDER BY account_id FOR UPDATE""",
 )
 
-_CARRIERS_HEADS: Final = same(
+_CARRIERS_HEADS: Final = portable(
     _From,
     _Head,
     f"""

@@ -12,7 +12,7 @@ from heliograph.base.errors import ServiceError
 from heliograph.database.cache import ConfigCache
 from heliograph.database.hot import HotTx
 from heliograph.messages.accept import read_sql, store_sql
-from heliograph.messages.accept.acceptor import Acceptor, answering, facts_of, tariff_of
+from heliograph.messages.accept.acceptor import Acceptor, answering_sends, facts_of, tariff_of
 from heliograph.messages.accept.batch import SendBatch
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.queue.rank import FairQueue
@@ -46,7 +46,7 @@ class Replier:
         self._queue = FairQueue()
 
     @classmethod
-    def beside(cls, acceptor: Acceptor) -> Self:
+    def for_acceptor(cls, acceptor: Acceptor) -> Self:
         """Returns a replier that queues where an acceptor of the same process does."""
         return cls(acceptor.cache, acceptor.on_queued)
 
@@ -63,8 +63,8 @@ class Replier:
             tariff = await tariff_of(self._cache)
         requests = [_request(each) for each in replies]
         facts = [await facts_of(self._cache, each.account_id, each.sandbox) for each in requests]
-        with self._queue.places() as places:
-            batch = SendBatch(places, locked, UsedKeys(), {}, {})
+        with self._queue.give_ranks() as ranks:
+            batch = SendBatch(ranks, locked, UsedKeys(), {}, {})
             outcomes = [
                 batch.decide(request, known, tariff)
                 for request, known in zip(requests, facts, strict=True)
@@ -72,7 +72,7 @@ class Replier:
         if all(isinstance(outcome, ServiceError) for outcome in outcomes):
             return set()
         await store_sql.store(tx, batch.rows())
-        await store_sql.store_answers(tx, answering(batch.accepted))
+        await store_sql.store_answers(tx, answering_sends(batch.accepted))
         await batch.emit_low_balance(tx)
         batch.count()
         return {run.carrier_id for accepted in batch.accepted for run in accepted.priced.runs}

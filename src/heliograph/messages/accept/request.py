@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError
-from heliograph.base.forms import BadParts, Form, as_text, shown
+from heliograph.base.forms import BadParts, Form, as_text, quote_value
 from heliograph.base.unknown_fields import SENDING
 from heliograph.keys import CUSTOMER_ID_MAX
 from heliograph.messages.validity import VALIDITY_DEFAULT_S, VALIDITY_S
@@ -72,11 +72,16 @@ class SendRequest:
 
 
 def read_send_request(
-    body: dict[str, Any], number: int, account_id: str, *, sandbox: bool, home: str | None = None
+    body: dict[str, Any],
+    number: int,
+    account_id: str,
+    *,
+    sandbox: bool,
+    home_country: str | None = None,
 ) -> SendRequest:
-    """Reads the body of POST /sms/send (docs/api.md, "Sending"). `home` is the account's country,
-    by which a number with a leading 0 is read when no country is given. Raises InvalidRequest for
-    all bad fields together.
+    """Reads the body of POST /sms/send (docs/api.md, "Sending"). `home_country` is the account's
+    country, by which a number with a leading 0 is read when no country is given. Raises
+    InvalidRequest for all bad fields together.
     """
     form = Form(body, costly=SENDING)
     sender = form.text("sender", "from", required=True, most=64)
@@ -92,12 +97,12 @@ def read_send_request(
     in_reply_to = form.text("in_reply_to", most=_TEXT_ID_MAX)
     if in_reply_to is not None and recipients is not None and len(recipients) > 1:
         form.refuse("in_reply_to", f"is for one recipient, not for {len(recipients)}")
-    encoding, segments = _counted(form, text or "", max_segments or SEGMENTS_MAX)
+    encoding, segments = _count_segments(form, text or "", max_segments or SEGMENTS_MAX)
     form.finish()
     assert sender is not None
     assert text is not None
     assert recipients is not None
-    phones = parse_phones(recipients, country_code, home)
+    phones = parse_phones(recipients, country_code, home_country)
     return SendRequest(
         number,
         account_id,
@@ -138,7 +143,7 @@ def _text(value: Any) -> str:
     )
 
 
-def _counted(form: Form, text: str, segments_max: int) -> tuple[str, int]:
+def _count_segments(form: Form, text: str, segments_max: int) -> tuple[str, int]:
     """Returns encoding and segments. Too many segments are a fault like others of the body, so
     that all faults are told together.
     """
@@ -156,13 +161,13 @@ def _recipients(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list):
-        raise ValueError(f"must be a string or an array of strings, not {shown(value)}")
+        raise ValueError(f"must be a string or an array of strings, not {quote_value(value)}")
     if not 1 <= len(value) <= RECIPIENTS_PER_SEND_MAX:
         raise ValueError(f"must have 1 to {RECIPIENTS_PER_SEND_MAX} elements, not {len(value)}")
     bad = [index for index, element in enumerate(value) if type(element) is not str]
     if bad:
         told = [
-            FieldError(f"[{index}]", f"must be a string, not {shown(value[index])}")
+            FieldError(f"[{index}]", f"must be a string, not {quote_value(value[index])}")
             for index in bad[:FIELDS_REPORTED_MAX]
         ]
         raise BadParts(told, more=len(bad) - len(told))

@@ -4,12 +4,12 @@ from collections.abc import Container, Mapping, Sequence
 
 from heliograph.accounts import Account
 from heliograph.carriers import GENERAL, Carrier, LinkState, Sharing, current_rates, routing
-from heliograph.messages.accept.which_way import WhichWay
+from heliograph.messages.accept.which_way import RouteLookup
 from heliograph.text import Phone
 
 
 def route_in_words(
-    phone: Phone, account: Account | None, found: WhichWay, carriers: Sequence[Carrier]
+    phone: Phone, account: Account | None, found: RouteLookup, carriers: Sequence[Carrier]
 ) -> list[str]:
     """Returns the sentences, what will be done first. The carriers come in the states that the
     processes keep them in (`served_carriers`).
@@ -37,7 +37,7 @@ def route_in_words(
     return [*told, _of_rate(found.rate, account)]
 
 
-def _of_taker(found: WhichWay, carriers: Mapping[int, Carrier]) -> list[str]:
+def _of_taker(found: RouteLookup, carriers: Mapping[int, Carrier]) -> list[str]:
     """Says what becomes of the text if nothing is handed over to the carrier that it would go to.
     A carrier that drains is never that one.
     """
@@ -83,7 +83,7 @@ def _condition(carrier: Carrier, down: Container[int]) -> str | None:
     return None
 
 
-def _of_route(found: WhichWay, carriers: Mapping[int, Carrier]) -> list[str]:
+def _of_route(found: RouteLookup, carriers: Mapping[int, Carrier]) -> list[str]:
     """Says which route decides, and what keeps its carriers from work: of the one that the text
     would go to, that is said before.
     """

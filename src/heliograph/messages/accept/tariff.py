@@ -110,7 +110,7 @@ class Tariff:
         """Makes a plan by the routes and rates; it holds for all phones with the same first
         `digits` and country.
         """
-        rate = self.rates.for_(account_id, phone.digits, phone.country_code)
+        rate = self.rates.credits_for(account_id, phone.digits, phone.country_code)
         if rate is None:
             return DestinationPlan(0, "", 0, "no_rate")
         if sandbox:  # the one place where the carrier is replaced

@@ -33,12 +33,12 @@ async def accept_or_explain(
 
         def told() -> SenderNotApproved:
             with db.read() as tx:
-                return _explained(tx, request)
+                return _explain(tx, request)
 
         raise await in_thread(told) from refusal
 
 
-def _explained(tx: Connection, request: SendRequest) -> SenderNotApproved:
+def _explain(tx: Connection, request: SendRequest) -> SenderNotApproved:
     of_customer = request.account_id != request.key_account_id
     whose, where = (
         ("the customer", "GET /sender-ids with its customer_id")

@@ -10,7 +10,7 @@ from heliograph.messages.accept.tariff import Offer, Tariff
 from heliograph.text import Phone
 
 
-class WhichWay(NamedTuple):
+class RouteLookup(NamedTuple):
     """Holds the offer that accepting makes for a live text to a number, the carrier that the text
     would go to, and what it follows from: the route as it is stored, with carriers that drain, the
     rate, and the carriers that have been down for a minute or are paused.
@@ -23,7 +23,9 @@ class WhichWay(NamedTuple):
     down: frozenset[int]
 
 
-def which_way(tx: Connection, phone: Phone, account_id: str | None, *, now_ms: int) -> WhichWay:
+def look_up_route(
+    tx: Connection, phone: Phone, account_id: str | None, *, now_ms: int
+) -> RouteLookup:
     """Returns where a live text to this number would go, of an account (raw id) or of one without
     rates and countries of its own. Raises NotFound.
     """
@@ -39,7 +41,7 @@ def which_way(tx: Connection, phone: Phone, account_id: str | None, *, now_ms: i
     tariff = Tariff(routing.Routes(routing.load_routes(tx)), rates, down)
     allowed = None if countries is None else frozenset(countries)
     offer = tariff.offers(whose, allowed, sandbox=False).offer(phone)
-    return WhichWay(
+    return RouteLookup(
         offer,
         offer.plan.carrier_of(int(phone.digits)),
         routing.Routes(routing.all_routes(tx)).carriers_for(phone.digits),

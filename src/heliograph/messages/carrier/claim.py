@@ -119,7 +119,7 @@ async def _give_up_contested(
         return set()
     accepted = {
         message.id: message.parts_accepted
-        for message in await messages_sql.outgoing_locked(
+        for message in await messages_sql.lock_outgoing(
             tx, sorted({row.message_id for row in back})
         )
     }

@@ -15,7 +15,7 @@ from heliograph.database.statements import (
     SmallInt,
     Text,
     columns_of,
-    same,
+    portable,
     values_of,
 )
 from heliograph.messages.states import CLAIMED, IN_DOUBT, MESSAGE, QUEUED, SEGMENT, SUBMITTING
@@ -187,7 +187,7 @@ class InFlightOfWorker(Row, frozen=True):
     attempt: SmallInt
 
 
-IN_FLIGHT_OF_WORKER: Final = same(
+IN_FLIGHT_OF_WORKER: Final = portable(
     OfWorker,
     InFlightOfWorker,
     f"""
@@ -222,7 +222,7 @@ _ORPHANED: Final = (
     "(NOT EXISTS (SELECT 1 FROM workers w WHERE w.epoch = inflight.worker) OR (worker = :worker AND"
     " carrier_id = :of_carrier))"
 )
-DOUBT_ORPHANS: Final = same(
+DOUBT_ORPHANS: Final = portable(
     OrphanScope,
     Nothing,
     f"""
@@ -230,7 +230,7 @@ DOUBT_ORPHANS: Final = same(
     WHERE {SEGMENT.may_become(IN_DOUBT)}
         AND carrier_id <> :simulator AND {_ORPHANED}""",
 )
-ORPHANS: Final = same(
+ORPHANS: Final = portable(
     OrphanScope,
     Orphan,
     f"""

@@ -134,7 +134,7 @@ async def outgoing(tx: HotTx, message_ids: list[str]) -> list[OutgoingMessage]:
     )
 
 
-async def outgoing_locked(tx: HotTx, message_ids: list[str]) -> list[OutgoingMessage]:
+async def lock_outgoing(tx: HotTx, message_ids: list[str]) -> list[OutgoingMessage]:
     """Does what `outgoing` does, and locks these messages until the transaction ends; on PostgreSQL
     it leaves out those that somebody else has locked. `message_ids` stand in their order.
     """

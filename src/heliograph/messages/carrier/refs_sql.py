@@ -14,7 +14,7 @@ from heliograph.database.statements import (
     Row,
     SmallInt,
     Text,
-    same,
+    portable,
     values_of,
 )
 from heliograph.messages.states import CLAIMED
@@ -282,7 +282,7 @@ class Printed(Row, frozen=True):
     recipient: BigInt | None
 
 
-PRINTED_REFS: Final = same(
+PRINTED_REFS: Final = portable(
     Since,
     Printed,
     """
@@ -290,7 +290,7 @@ PRINTED_REFS: Final = same(
     WHERE carrier_id = :carrier_id AND message_id IS NULL AND created_at_ms >= :since_ms
         ORDER BY created_at_ms DESC LIMIT :most""",
 )
-PRINTED_RECEIPTS: Final = same(
+PRINTED_RECEIPTS: Final = portable(
     Since,
     Printed,
     """
@@ -309,7 +309,7 @@ class Recipient(Row, frozen=True):
     recipient: BigInt
 
 
-UNANSWERED: Final = same(
+UNANSWERED: Final = portable(
     OfCarrier,
     Recipient,
     f"""
@@ -327,7 +327,7 @@ class _RefText(Row, frozen=True):
     ref: Text
 
 
-UNMATCHED_REFS: Final = same(
+UNMATCHED_REFS: Final = portable(
     Oldest,
     _RefText,
     """
@@ -357,7 +357,7 @@ class ReadableReceipt(Row, frozen=True):
     received_at_ms: BigInt
 
 
-UNMATCHED_RECEIPTS: Final = same(
+UNMATCHED_RECEIPTS: Final = portable(
     After,
     ReadableReceipt,
     """

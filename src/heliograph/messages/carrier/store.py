@@ -12,8 +12,8 @@ from heliograph.messages.carrier import messages_sql
 from heliograph.messages.carrier.inflight_sql import OUTSTANDING, InFlightOf
 from heliograph.messages.carrier.messages_sql import SettledMessage
 from heliograph.messages.carrier.settle import move, refund_due
-from heliograph.messages.carrier.unwanted import unwanted_among
-from heliograph.messages.changes import Changes, MessageRow, queued_again
+from heliograph.messages.carrier.unwanted import find_unwanted
+from heliograph.messages.changes import Changes, MessageRow, requeued_run
 from heliograph.messages.events import events_of, listeners_of_changes
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.queue.sql import QUEUE_AGAIN
@@ -38,13 +38,13 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
         row.changed = True
     listeners = listeners_of_changes(changes)
     storing = messages_sql.store_messages(
-        tx, [_settled(row) for _, row in sorted(changes.messages.items()) if row.changed]
+        tx, [_settled_row(row) for _, row in sorted(changes.messages.items()) if row.changed]
     )
     told = await run_meanwhile(storing, lambda: rows_of(listeners, events_of(changes, listeners)))
     if refunds:
         await _pay_back(tx, refunds, changes.now_ms)
     await _queue_again(tx, carrier_id, changes)
-    if moved := groups.moved(changes.messages.values()):
+    if moved := groups.tallies_added(changes.messages.values()):
         await groups.add(tx, moved.items(), carrier_id)
     await rollups.mark(tx, changes.messages.values())
     await emit_rows(tx, told)
@@ -54,7 +54,7 @@ async def _block_unwanted(tx: HotTx, changes: Changes) -> None:
     """Fails what comes back from a carrier for people who have opted out meanwhile. It is asked
     under the lock of the messages: an opt-out that waits for it looks for them again.
     """
-    for message_id in await unwanted_among(tx, map(changes.messages.__getitem__, changes.requeued)):
+    for message_id in await find_unwanted(tx, map(changes.messages.__getitem__, changes.requeued)):
         if move(changes.messages[message_id], FAILED, changes.now_ms, "blocked"):
             del changes.requeued[message_id]
 
@@ -66,13 +66,13 @@ async def _queue_again(tx: HotTx, carrier_id: int, changes: Changes) -> None:
     group_of = {
         message_id: changes.messages[message_id].group_id for message_id in changes.requeued
     }
-    held = await groups.to_be_held(
+    held = await groups.find_held(
         tx, {group_id for group_id in group_of.values() if group_id is not None}
     )
     await QUEUE_AGAIN.rows(
         tx,
         [
-            queued_again(changes.messages[message_id], back, carrier_id).moved(
+            requeued_run(changes.messages[message_id], back, carrier_id).moved(
                 HELD_FROM_US * (group_of[message_id] in held)
             )
             for message_id, back in changes.requeued.items()
@@ -91,7 +91,7 @@ async def _refunds(tx: HotTx, failed: list[MessageRow]) -> list[tuple[MessageRow
     return [(row, refund_due(row)) for row in failed if row.id not in outstanding]
 
 
-def _settled(row: MessageRow) -> SettledMessage:
+def _settled_row(row: MessageRow) -> SettledMessage:
     return SettledMessage(
         row.id,
         row.status,
@@ -106,7 +106,7 @@ def _settled(row: MessageRow) -> SettledMessage:
     )
 
 
-async def _by_send(
+async def _credits_by_send(
     tx: HotTx, refunds: list[tuple[MessageRow, int]]
 ) -> dict[tuple[str, str], list[int]]:
     """Returns the credits to pay back by account and by the send or campaign, in text form."""
@@ -128,7 +128,7 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
     """Writes one ledger entry for each send or campaign. The figures after it are taken under
     the wallets' locks.
     """
-    by_send = await _by_send(tx, refunds)
+    by_send = await _credits_by_send(tx, refunds)
     wallets = {
         wallet.account_id: wallet
         for wallet in await read_sql.lock_wallets(
@@ -160,7 +160,7 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
             )
         )
     await store_refunded(
-        tx, [_refunded(wallet, held[wallet.account_id]) for wallet in wallets.values()]
+        tx, [_wallet_after_refund(wallet, held[wallet.account_id]) for wallet in wallets.values()]
     )
     await INSERT_ENTRIES.rows(tx, entries)
 
@@ -174,7 +174,7 @@ def _refund_in_words(messages: int) -> str:
     return f"Refund for {messages} messages that were not sent"
 
 
-def _refunded(wallet: read_sql.LockedWallet, sms_credits: int) -> RefundedWallet:
+def _wallet_after_refund(wallet: read_sql.LockedWallet, sms_credits: int) -> RefundedWallet:
     """Returns a locked wallet as it is after its refunds: with so many credits."""
     judged = alarm.judge(
         is_armed=wallet.credits_alarm_armed,

@@ -86,15 +86,15 @@ class Turn:
 
     # what the link reports
 
-    def answered(self, answers: Sequence[SubmitAnswer]) -> None:
+    def on_answers(self, answers: Sequence[SubmitAnswer]) -> None:
         self._answers.extend(answers)
         self._wake.set()
 
-    def received(self, receipts: Sequence[Receipt]) -> None:
+    def on_receipts(self, receipts: Sequence[Receipt]) -> None:
         self._receipts.extend(receipts)
         self._wake.set()
 
-    def changed(self, state: LinkState, detail: str) -> None:
+    def on_state(self, state: LinkState, detail: str) -> None:
         if state in (LinkState.BOUND, LinkState.CLOSED):
             log.info("carrier_state", carrier=self.carrier.name, state=state.value, detail=detail)
         else:  # of a try that failed, carrier_not_bound tells
@@ -123,7 +123,7 @@ class Turn:
                 await self._wait(wait_s)
             self._wake.clear()
             try:
-                wait_s = await self.once()
+                wait_s = await self.run_once()
             except Exception as error:  # noqa: BLE001  whatever it was, this carrier must go on
                 cancelling.raise_if_cancelled(error)
                 await self._after_fault(error)
@@ -141,13 +141,13 @@ class Turn:
         )
         if not isinstance(error, Unavailable) and not is_conflict(error):
             if self._events_max == 1 and is_refusal(error):
-                self._leave_out()
+                self._reduce_refused_event()
             self._events_max = max(
                 1, min(self._events_max, len(self._answers) + len(self._receipts)) // 2
             )
         await asyncio.sleep(AFTER_FAULT_S)
 
-    def _leave_out(self) -> None:
+    def _reduce_refused_event(self) -> None:
         """Stores the event that is refused alone with less of it: an answer as none, so that its
         segment is in doubt; a receipt as one that nobody can read. What is refused even so is not
         known to be stored, and stays so: the segment is on the wire until the carrier's next Turn
@@ -197,7 +197,7 @@ class Turn:
                 while self._answers or self._receipts or self._buffer or self._uncertain:
                     self._uncertain = bool(self._buffer) or self._uncertain
                     try:
-                        await self.once()
+                        await self.run_once()
                     # whatever it was, the rest must be stored
                     except Exception as error:  # noqa: BLE001
                         cancelling.raise_if_cancelled(error)
@@ -209,7 +209,7 @@ class Turn:
                 events=len(self._answers) + len(self._receipts),
             )
 
-    async def once(self) -> float:
+    async def run_once(self) -> float:
         """Makes one turn. It returns how long to wait for the next one, in seconds, if nothing
         wakes it.
         """
@@ -275,7 +275,7 @@ class Turn:
             self._answer_unspent(submissions)
 
     def _answer_unspent(self, submissions: Iterable[Submission]) -> None:
-        self.answered(
+        self.on_answers(
             [
                 SubmitAnswer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT)
                 for s in submissions
@@ -287,14 +287,14 @@ class Turn:
     ) -> None:
         name = self.carrier.name
         self.moved += len(answers) + len(arrived) + submitted
-        metrics.transaction("turn", len(answers) + len(arrived) + submitted, seconds)
-        metrics.submitted(name, submitted, len(self._outstanding))
+        metrics.count_transaction("turn", len(answers) + len(arrived) + submitted, seconds)
+        metrics.count_submitted(name, submitted, len(self._outstanding))
         for answer in answers:
-            metrics.answered(name, answer.outcome.value)
+            metrics.count_answer(name, answer.outcome.value)
             if answer.command_status:
-                metrics.refused(name, answer.command_status)
+                metrics.count_error(name, answer.command_status)
         for receipt in arrived:
-            metrics.received(
+            metrics.count_receipt(
                 name, receipt.state.value if receipt.state is not None else "unreadable"
             )
         if log.is_enabled_for(logging.DEBUG):

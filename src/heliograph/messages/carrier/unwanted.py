@@ -70,7 +70,7 @@ def is_withdrawn(message_id: str, group_id: int | None, opt_out_id: str | None) 
     return accepted_ms <= opted_out_ms + ACCEPTED_BESIDE_MS
 
 
-async def unwanted_among(tx: HotTx, rows: Iterable[MessageRow]) -> set[str]:
+async def find_unwanted(tx: HotTx, rows: Iterable[MessageRow]) -> set[str]:
     """Returns the ids (raw) of those messages under lock that are wanted no more. Without messages,
     nothing is asked.
     """

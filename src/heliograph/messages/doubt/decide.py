@@ -123,7 +123,7 @@ class DecisionResult(NamedTuple):
     refused: str | None = None
 
 
-def decided_by(by: str, reason: str) -> DecidedBy:
+def read_decided_by(by: str, reason: str) -> DecidedBy:
     """Raises InvalidRequest."""
     return DecidedBy(one_line("by", by, most=BY_MAX), one_line("reason", reason, most=REASON_MAX))
 

@@ -13,7 +13,7 @@ from heliograph.database.statements import (
     Row,
     SmallInt,
     Text,
-    same,
+    portable,
 )
 from heliograph.messages.carrier.inflight_sql import InFlight, InFlightOf
 from heliograph.messages.carrier.refs_sql import OfCarrier, Since
@@ -92,7 +92,7 @@ class OfMessage(Row, frozen=True):
     message_id: Id
 
 
-ANY_IN_DOUBT: Final = same(
+ANY_IN_DOUBT: Final = portable(
     OfCarrier,
     InFlightOf,
     f"""
@@ -106,8 +106,8 @@ _ON_THE_WIRE: Final = f"""
            s.sender
     FROM inflight i JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
     WHERE i.carrier_id = :carrier_id AND i.state <> '{CLAIMED}'"""
-ON_THE_WIRE: Final = same(OfCarrier, OnTheWire, _ON_THE_WIRE)
-DOUBTS_OF: Final = same(
+ON_THE_WIRE: Final = portable(OfCarrier, OnTheWire, _ON_THE_WIRE)
+DOUBTS_OF: Final = portable(
     OfMessage,
     OnTheWire,
     f"""{_ON_THE_WIRE} AND i.message_id = :message_id AND {SEGMENT.is_in(IN_DOUBT, of="i.")}
@@ -119,7 +119,7 @@ RECEIPT_SAID: Final = (
     "recipient, sender, user_message_reference AS reference, receipt_state AS state, receipt_error"
     " AS error"
 )
-WITH_AN_ID: Final = same(
+WITH_AN_ID: Final = portable(
     Since,
     StoredReceipt,
     f"""
@@ -128,7 +128,7 @@ WITH_AN_ID: Final = same(
     WHERE carrier_id = :carrier_id AND message_id IS NULL AND created_at_ms >= :since_ms
         ORDER BY created_at_ms DESC LIMIT :most""",
 )
-WITHOUT: Final = same(
+WITHOUT: Final = portable(
     Since,
     StoredReceipt,
     f"""

@@ -13,7 +13,7 @@ from heliograph.carriers import Carrier, all_carriers
 from heliograph.messages.carrier import facts_of
 from heliograph.messages.carrier.refs import REF_MAX, canonical, canonical_of_receipt
 from heliograph.messages.doubt.slices import slice_of
-from heliograph.messages.doubt.trace import MessageFilter, Traced, newest, traced_by_ids
+from heliograph.messages.doubt.trace import MessageFilter, TracedMessage, newest, traced_by_ids
 from heliograph.messages.read import MESSAGE_PREFIX, SEND_PREFIX
 from heliograph.messages.tables import carrier_refs
 from heliograph.text import parse_phone
@@ -37,7 +37,7 @@ class FoundMessages(NamedTuple):
     looked at, if there are messages before it that were not.
     """
 
-    rows: list[Traced]
+    rows: list[TracedMessage]
     before: str | None
     told: tuple[str, ...]
     since_ms: int | None = None
@@ -48,11 +48,13 @@ def find(tx: Connection, sought: SearchQuery, *, limit: int, now_ms: int) -> Fou
     text = sought.text.strip()
     prefix = text.partition("_")[0]
     if prefix == MESSAGE_PREFIX and (raw := ids.raw_of_text(MESSAGE_PREFIX, text)) is not None:
-        return FoundMessages(_own(traced_by_ids(tx, [raw]), sought), None, ("message",))
+        return FoundMessages(_only_sought(traced_by_ids(tx, [raw]), sought), None, ("message",))
     if prefix == SEND_PREFIX and (raw := ids.raw_of_text(SEND_PREFIX, text)) is not None:
         wanted = MessageFilter(sought.account_id, before=sought.before, send_id=raw)
-        return _paged(tx, wanted, limit, "send")
-    by_ref = _own(traced_by_ids(tx, _by_ref(tx, text)), sought) if sought.before is None else []
+        return _page_of(tx, wanted, limit, "send")
+    by_ref = (
+        _only_sought(traced_by_ids(tx, _by_ref(tx, text)), sought) if sought.before is None else []
+    )
     told = ("carrier",) if by_ref else ()
     phone = parse_phone(text)
     if phone is None:
@@ -71,19 +73,19 @@ def _to_number(
     """
     wanted = MessageFilter(sought.account_id, before=sought.before, recipient=number)
     if sought.account_id is not None:
-        return _paged(tx, wanted, limit, "number")
+        return _page_of(tx, wanted, limit, "number")
     looked_at = slice_of(tx, sought.before, now_ms)
-    found = _paged(tx, wanted._replace(since_id=looked_at.first_id), limit, "number")
+    found = _page_of(tx, wanted._replace(since_id=looked_at.first_id), limit, "number")
     if found.before is not None or not looked_at.is_more_before:
         return found
     return found._replace(before=looked_at.first_id, since_ms=looked_at.since_ms)
 
 
-def _own(found: Sequence[Traced], sought: SearchQuery) -> list[Traced]:
+def _only_sought(found: Sequence[TracedMessage], sought: SearchQuery) -> list[TracedMessage]:
     return [each for each in found if sought.account_id in (None, each.account_id)]
 
 
-def _paged(tx: Connection, wanted: MessageFilter, limit: int, told: str) -> FoundMessages:
+def _page_of(tx: Connection, wanted: MessageFilter, limit: int, told: str) -> FoundMessages:
     rows, _ = newest(tx, wanted, limit + 1)
     before = rows[limit - 1].message.id if len(rows) > limit else None
     return FoundMessages(rows[:limit], before, (told,) if rows else ())

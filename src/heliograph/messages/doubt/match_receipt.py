@@ -10,7 +10,7 @@ from heliograph.carriers import ReceiptState
 from heliograph.carriers.smpp import user_message_reference
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.database.statements import BigInt, Id, Int, Row, SmallInt, Text, same
+from heliograph.database.statements import BigInt, Id, Int, Row, SmallInt, Text, portable
 from heliograph.messages.carrier.refs import CarrierFacts
 from heliograph.messages.carrier.refs_sql import (
     FORGET_RECEIPT,
@@ -86,7 +86,7 @@ class _CarrierOfSegments(Row, frozen=True):
     parts: SmallInt
 
 
-_UNMATCHED_REF: Final = same(
+_UNMATCHED_REF: Final = portable(
     _AtPlace,
     _ReceiptRow,
     f"""
@@ -94,14 +94,14 @@ _UNMATCHED_REF: Final = same(
     WHERE carrier_id = :carrier_id AND ref = :place AND message_id IS NULL""",
     lock="FOR UPDATE",
 )
-_UNMATCHED_ROW: Final = same(
+_UNMATCHED_ROW: Final = portable(
     _InRow,
     _ReceiptRow,
     f"""
     SELECT id AS place, {RECEIPT_SAID}, received_at_ms AS at_ms FROM unmatched_receipts
         WHERE carrier_id = :carrier_id AND id = :place""",
 )
-_SENT_BY: Final = same(
+_SENT_BY: Final = portable(
     _AskedMessage,
     _Times,
     """
@@ -109,7 +109,7 @@ _SENT_BY: Final = same(
         WHERE message_id = m.id), 0) AS decided_at_ms
     FROM messages m WHERE m.id = :message_id""",
 )
-_HOLDERS: Final = same(
+_HOLDERS: Final = portable(
     _Within,
     _CarrierOfSegments,
     """
@@ -156,18 +156,20 @@ async def match_within(
     message. Raises NotFound, InvalidRequest.
     """
     doubts = await DOUBTS_OF.rows(tx, OfMessage(carrier.id, message_id))
-    receipt = await _locked(tx, carrier.id, receipt_id)
+    receipt = await _lock_receipt(tx, carrier.id, receipt_id)
     locked = await lock_messages(tx, {message_id})
     if not locked:
         raise NotFound(f"There is no message {ids.text_of_raw('msg', message_id)}.")
     row = row_of(locked[0])
     _check(receipt, receipt_id, row, doubts, carrier)
     if doubts:
-        segment = next((each for each in doubts if _names(receipt, row.id, each.part)), doubts[0])
+        segment = next(
+            (each for each in doubts if _names_segment(receipt, row.id, each.part)), doubts[0]
+        )
         parts = segment.parts
         await adopt(tx, carrier, [(receipt, segment)], now_ms)
     else:
-        elsewhere, names = await _elsewhere(tx, row, carrier)
+        elsewhere, names = await _bits_elsewhere(tx, row, carrier)
         left = row.parts_accepted & ~row.parts_delivered & ~elsewhere
         if not left:
             message = f"the message {ids.text_of_raw('msg', row.id)}"
@@ -177,7 +179,7 @@ async def match_within(
             )
         parts = left if as_one else _undelivered(receipt, row, left)
         await _end_sent(tx, carrier, receipt, row, parts, now_ms)
-    who = decide.decided_by(by, f"receipt {receipt_id} ({receipt.state})")
+    who = decide.read_decided_by(by, f"receipt {receipt_id} ({receipt.state})")
     await decide.record(tx, carrier.id, {row.id: parts}, decide.Decision.RECEIPT, who, now_ms)
     [now] = await lock_messages(tx, {message_id})
     return decide.DecisionResult(
@@ -185,7 +187,7 @@ async def match_within(
     )
 
 
-async def _locked(tx: HotTx, carrier_id: int, receipt_id: str) -> StoredReceipt:
+async def _lock_receipt(tx: HotTx, carrier_id: int, receipt_id: str) -> StoredReceipt:
     """Returns the receipt, kept from being matched otherwise. Raises NotFound."""
     name, place = parse_id(receipt_id)
     found = (
@@ -239,7 +241,7 @@ def _check(
         )
 
 
-async def _elsewhere(tx: HotTx, row: MessageRow, carrier: CarrierFacts) -> tuple[int, str]:
+async def _bits_elsewhere(tx: HotTx, row: MessageRow, carrier: CarrierFacts) -> tuple[int, str]:
     """Returns the bits of a sent message's segments that only other carriers have, and their names.
     The carriers' ids of the message tell this, and so do the decisions about it. These ids are
     looked up by their age, because there is no index by message. A segment that no carrier is known
@@ -264,7 +266,7 @@ async def _elsewhere(tx: HotTx, row: MessageRow, carrier: CarrierFacts) -> tuple
     return others & ~own, " and ".join(sorted(names))
 
 
-def _names(receipt: StoredReceipt, message_id: str, part: int) -> bool:
+def _names_segment(receipt: StoredReceipt, message_id: str, part: int) -> bool:
     """Returns whether the receipt brings back our reference of this segment."""
     return receipt.names_a_part and user_message_reference(message_id, part) == receipt.reference
 
@@ -274,7 +276,9 @@ def _undelivered(receipt: StoredReceipt, row: MessageRow, left: int) -> int:
     one whose reference the receipt brings back, else the first.
     """
     numbers = [number for number in range(1, row.segments + 1) if left >> (number - 1) & 1]
-    number = next((number for number in numbers if _names(receipt, row.id, number)), numbers[0])
+    number = next(
+        (number for number in numbers if _names_segment(receipt, row.id, number)), numbers[0]
+    )
     return 1 << (number - 1)
 
 

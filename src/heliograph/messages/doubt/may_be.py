@@ -5,7 +5,7 @@ from heliograph.messages.carrier.settle import agrees, is_from
 from heliograph.messages.doubt.doubts_sql import OnTheWire, StoredReceipt
 
 
-def may_be(receipt: StoredReceipt, segment: OnTheWire) -> bool:
+def may_belong(receipt: StoredReceipt, segment: OnTheWire) -> bool:
     """Says whether a receipt may be a message's: the handset and the sender agree, and it came
     after the message was made. A receipt from before that time is another message's.
     """

@@ -41,7 +41,7 @@ from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes import Changes
 from heliograph.messages.doubt import doubts_sql
 from heliograph.messages.doubt.doubts_sql import OnTheWire, OwedReceiptQuery, StoredReceipt
-from heliograph.messages.doubt.may_be import may_be
+from heliograph.messages.doubt.may_be import may_belong
 from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.states import FINAL_RECEIPTS
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
@@ -67,13 +67,13 @@ async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_m
         if not unmatched:
             return 0
         on_the_wire = await doubts_sql.ON_THE_WIRE.rows(tx, of_carrier)
-        pairs = by_reference(unmatched, on_the_wire)
+        pairs = pair_by_reference(unmatched, on_the_wire)
         # only a last word needs no id to be remembered by, while it is not known how ids are
         # printed
         if carrier.id_format == AUTO:
             pairs = [(receipt, segment) for receipt, segment in pairs if _needs_no_id(receipt)]
             unmatched = [receipt for receipt in unmatched if _needs_no_id(receipt)]
-        guessed = as_the_only_one(
+        guessed = pair_the_only_one(
             unmatched,
             on_the_wire,
             {segment.key for _, segment in pairs},
@@ -86,7 +86,7 @@ async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_m
         return await adopt(tx, carrier, pairs, now_ms)
 
 
-def by_reference(
+def pair_by_reference(
     unmatched: Iterable[StoredReceipt], on_the_wire: Iterable[OnTheWire]
 ) -> list[Pair]:
     """Pairs receipts that bring back the reference of exactly one segment with it, if it is in
@@ -96,19 +96,19 @@ def by_reference(
     for segment in on_the_wire:
         referred[user_message_reference(segment.message_id, segment.part)].append(segment)
     found: dict[tuple[str, int], Pair] = {}
-    for receipt in sorted(unmatched, key=_by_time):
+    for receipt in sorted(unmatched, key=_time_order):
         if receipt.names_a_part and receipt.reference is not None:
             candidates = [
                 segment
                 for segment in referred.get(receipt.reference, ())
-                if may_be(receipt, segment)
+                if may_belong(receipt, segment)
             ]
             if len(candidates) == 1 and candidates[0].is_in_doubt:
                 found.setdefault(candidates[0].key, (receipt, candidates[0]))
     return list(found.values())
 
 
-def as_the_only_one(
+def pair_the_only_one(
     unmatched: Iterable[StoredReceipt],
     on_the_wire: Sequence[OnTheWire],
     settled: set[tuple[str, int]],
@@ -126,12 +126,12 @@ def as_the_only_one(
             by_digits[segment.recipient % LAST_DIGITS].append(segment)
             by_message[segment.message_id].append(segment)
     of_message: dict[str, list[StoredReceipt]] = defaultdict(list)
-    for receipt in sorted(unmatched, key=_by_time):
+    for receipt in sorted(unmatched, key=_time_order):
         if receipt.recipient is not None and not receipt.names_a_part:
             meant = {
                 segment.message_id
                 for segment in by_digits.get(receipt.recipient % LAST_DIGITS, ())
-                if may_be(receipt, segment)
+                if may_belong(receipt, segment)
             }
             if len(meant) == 1:
                 of_message[meant.pop()].append(receipt)
@@ -149,7 +149,7 @@ def as_the_only_one(
     return pairs
 
 
-def _by_time(receipt: StoredReceipt) -> tuple[int, str]:
+def _time_order(receipt: StoredReceipt) -> tuple[int, str]:
     return receipt.at_ms, receipt.place
 
 

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.paging import CLOCK_SLACK_MS
-from heliograph.messages.doubt.trace import Traced, decisions
+from heliograph.messages.doubt.trace import TracedMessage, decisions
 from heliograph.messages.read import Message
 from heliograph.messages.states import QUEUED
 from heliograph.messages.tables import carrier_refs, queue
@@ -28,7 +28,7 @@ class Segment(NamedTuple):
     receipt_error: str | None = None
 
 
-def segments(tx: Connection, traced: Traced) -> list[Segment]:
+def segments(tx: Connection, traced: TracedMessage) -> list[Segment]:
     """Returns each segment of a message, in order."""
     waiting = _waiting(tx, traced.message)
     refs = _refs(tx, traced)
@@ -88,7 +88,7 @@ def _waiting(tx: Connection, message: Message) -> _NextAttempt | None:
     )
 
 
-def _refs(tx: Connection, traced: Traced) -> list[Any]:
+def _refs(tx: Connection, traced: TracedMessage) -> list[Any]:
     """Returns rows of `carrier_refs`, newest first. They are looked up by their age, because there
     is no index by message: from when the message was made until it was sent, or the operator last
     decided about it.

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, Span, first_id_of
 from heliograph.carriers.smpp.statuses import meaning_of
 from heliograph.database.reads import records_of
@@ -71,7 +71,7 @@ class UnansweredSubmission(NamedTuple):
     expires_at_ms: int
 
 
-class Traced(NamedTuple):
+class TracedMessage(NamedTuple):
     """Holds a message with whose it is, the carrier that it was accepted for, and what of it has no
     answer.
     """
@@ -113,11 +113,11 @@ def raw_of(message_id: str) -> str:
     """Returns the raw form of a message's id. Raises NotFound when it is malformed."""
     raw = ids.raw_of_text(MESSAGE_PREFIX, message_id)
     if raw is None:
-        raise NotFound(f"There is no message {shown(message_id)}.")
+        raise NotFound(f"There is no message {quote_value(message_id)}.")
     return raw
 
 
-def found(tx: Connection, message_ids: Iterable[str]) -> dict[str, tuple[str, str | None]]:
+def find_states(tx: Connection, message_ids: Iterable[str]) -> dict[str, tuple[str, str | None]]:
     """Returns the status and the error code of each of these messages, by raw id. Raises NotFound
     for the first one that does not exist.
     """
@@ -130,7 +130,7 @@ def found(tx: Connection, message_ids: Iterable[str]) -> dict[str, tuple[str, st
     }
     for raw, message_id in raws.items():
         if raw not in there:
-            raise NotFound(f"There is no message {shown(message_id)}.")
+            raise NotFound(f"There is no message {quote_value(message_id)}.")
     return there
 
 
@@ -139,14 +139,14 @@ def numbers(parts: int) -> list[int]:
     return [number for number in range(1, parts.bit_length() + 1) if parts >> (number - 1) & 1]
 
 
-def in_doubt(tx: Connection, wanted: MessageFilter, limit: int) -> list[Traced]:
+def messages_in_doubt(tx: Connection, wanted: MessageFilter, limit: int) -> list[TracedMessage]:
     """Returns messages of which something is in doubt, newest first."""
     query = (
         sa.select(inflight.c.message_id)
         .where(inflight.c.state == IN_DOUBT)
         .group_by(inflight.c.message_id)
     )
-    query = _narrowed(tx, query, wanted).order_by(inflight.c.message_id.desc()).limit(limit)
+    query = _narrow(tx, query, wanted).order_by(inflight.c.message_id.desc()).limit(limit)
     return traced_by_ids(tx, list(tx.execute(query).scalars()))
 
 
@@ -158,14 +158,14 @@ def doubts_by_carrier(tx: Connection, wanted: MessageFilter) -> dict[int, list[t
     query = sa.select(inflight.c.carrier_id, inflight.c.message_id, submissions).where(
         inflight.c.state == IN_DOUBT
     )
-    query = _narrowed(tx, query.group_by(inflight.c.carrier_id, inflight.c.message_id), wanted)
+    query = _narrow(tx, query.group_by(inflight.c.carrier_id, inflight.c.message_id), wanted)
     by_carrier: dict[int, list[tuple[str, int]]] = defaultdict(list)
     for row in tx.execute(query):
         by_carrier[row.carrier_id].append((row.message_id, row.submissions))
     return dict(by_carrier)
 
 
-def _narrowed(tx: Connection, query: Any, wanted: MessageFilter) -> Any:
+def _narrow(tx: Connection, query: Any, wanted: MessageFilter) -> Any:
     if wanted.carrier_id is not None:
         query = query.where(inflight.c.carrier_id == wanted.carrier_id)
     if wanted.in_doubt_since_ms is not None:
@@ -260,7 +260,9 @@ def _bounds(wanted: MessageFilter) -> list[sa.ColumnElement[bool]]:
     return bounds
 
 
-def newest(tx: Connection, wanted: MessageFilter, limit: int) -> tuple[list[Traced], str | None]:
+def newest(
+    tx: Connection, wanted: MessageFilter, limit: int
+) -> tuple[list[TracedMessage], str | None]:
     """Returns messages, newest first, of the LOOKED_AT_MAX below `wanted.before`, and where to
     go on (raw) when there may be some beyond those. Those of one recipient or reference are
     looked up, however far back they are.
@@ -278,7 +280,7 @@ def newest(tx: Connection, wanted: MessageFilter, limit: int) -> tuple[list[Trac
         window.append(messages.c.id >= oldest)
     if wanted.carrier_id is not None:
         window.append(messages.c.carrier_id == wanted.carrier_id)
-    rows = _traced(
+    rows = _trace(
         tx,
         _TRACED.where(*window, *_of_message(tx, wanted))
         .order_by(messages.c.id.desc())
@@ -287,27 +289,27 @@ def newest(tx: Connection, wanted: MessageFilter, limit: int) -> tuple[list[Trac
     return rows, oldest if len(rows) < limit else None
 
 
-def one(tx: Connection, message_id: str) -> Traced:
+def trace_message(tx: Connection, message_id: str) -> TracedMessage:
     """Returns the message with this id in text form. Raises NotFound."""
-    rows = _traced(tx, _TRACED.where(messages.c.id == raw_of(message_id)))
+    rows = _trace(tx, _TRACED.where(messages.c.id == raw_of(message_id)))
     if not rows:
-        raise NotFound(f"There is no message {shown(message_id)}.")
+        raise NotFound(f"There is no message {quote_value(message_id)}.")
     return rows[0]
 
 
-def traced_by_ids(tx: Connection, message_ids: Sequence[str]) -> list[Traced]:
+def traced_by_ids(tx: Connection, message_ids: Sequence[str]) -> list[TracedMessage]:
     """Returns which of these messages (raw ids) exist, newest first."""
     if not message_ids:
         return []
-    return _traced(tx, _TRACED.where(messages.c.id.in_(message_ids)).order_by(messages.c.id.desc()))
+    return _trace(tx, _TRACED.where(messages.c.id.in_(message_ids)).order_by(messages.c.id.desc()))
 
 
-def _traced(tx: Connection, query: "sa.Select[Any]") -> list[Traced]:
+def _trace(tx: Connection, query: "sa.Select[Any]") -> list[TracedMessage]:
     traced = {}
     for row in tx.execute(query):
         values = row._asdict()
         message = Message(**{name: values.pop(name) for name in Message._fields})
-        traced[message.id] = Traced(message, **values, in_flight=[])
+        traced[message.id] = TracedMessage(message, **values, in_flight=[])
     columns = [inflight.c[name] for name in UnansweredSubmission._fields]
     query = sa.select(inflight.c.message_id, *columns).where(
         inflight.c.message_id.in_(list(traced))
@@ -318,7 +320,7 @@ def _traced(tx: Connection, query: "sa.Select[Any]") -> list[Traced]:
     return list(traced.values())
 
 
-def expires_at_ms(tx: Connection, traced: Traced) -> int:
+def expires_at_ms(tx: Connection, traced: TracedMessage) -> int:
     """Returns when the validity of a message ends."""
     query = sa.select(sends.c.expires_at_ms).where(sends.c.id == traced.message.send_id)
     at_ms: int = tx.execute(query).scalar_one()
@@ -333,7 +335,7 @@ def failure(message: Message) -> str | None:
     return f"{meaning_of(int(status[1], 16))} (0x{status[1]})" if status else message.error_message
 
 
-def resend_at_ms(traced: Traced, *, carriers_that_resend: frozenset[int]) -> int | None:
+def resend_at_ms(traced: TracedMessage, *, carriers_that_resend: frozenset[int]) -> int | None:
     """Returns when the first of what is in doubt will be sent once more by itself, or None when
     it will not.
     """
@@ -347,7 +349,7 @@ def resend_at_ms(traced: Traced, *, carriers_that_resend: frozenset[int]) -> int
     return min((at_ms for at_ms in due if at_ms < traced.doubts[0].expires_at_ms), default=None)
 
 
-def decisions(tx: Connection, traced: Traced) -> list[RecordedDecision]:
+def decisions(tx: Connection, traced: TracedMessage) -> list[RecordedDecision]:
     """Returns the decisions about a message, oldest first."""
     columns = [operator_decisions.c[name] for name in RecordedDecision._fields]
     query = sa.select(*columns).where(operator_decisions.c.message_id == traced.message.id)

@@ -9,11 +9,11 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.database.reads import records_of
 from heliograph.messages.carrier.settle import LAST_DIGITS
 from heliograph.messages.doubt.doubts_sql import OnTheWire, StoredReceipt
-from heliograph.messages.doubt.may_be import may_be
+from heliograph.messages.doubt.may_be import may_belong
 from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import (
     RECEIPTS_KEPT_MS,
@@ -76,7 +76,7 @@ def text_id(receipt: ReceiptToMatch, carrier_name: str) -> str:
     )
 
 
-def selected(has_row: bool) -> Any:
+def select_receipts(has_row: bool) -> Any:
     """Returns the query of all fields of a receipt: of receipts that have a row of
     `unmatched_receipts`, or of carriers' ids, of which some have found their message.
     """
@@ -108,10 +108,13 @@ def selected(has_row: bool) -> Any:
     )
 
 
-def unmatched(tx: Connection, carrier_id: int | None, limit: int) -> list[ReceiptToMatch]:
+def find_unmatched(tx: Connection, carrier_id: int | None, limit: int) -> list[ReceiptToMatch]:
     """Returns at most `limit` receipts, newest first."""
     refs, rows = carrier_refs.c, unmatched_receipts.c
-    of_refs, of_rows = selected(False).where(refs.message_id.is_(None)), selected(True)
+    of_refs, of_rows = (
+        select_receipts(False).where(refs.message_id.is_(None)),
+        select_receipts(True),
+    )
     if carrier_id is not None:
         of_refs, of_rows = (
             of_refs.where(refs.carrier_id == carrier_id),
@@ -134,9 +137,9 @@ def receipt_at(
     """Returns the receipt of a carrier at this place, unless it has found its message."""
     refs, rows = carrier_refs.c, unmatched_receipts.c
     query = (
-        selected(True).where(rows.carrier_id == carrier_id, rows.id == place)
+        select_receipts(True).where(rows.carrier_id == carrier_id, rows.id == place)
         if has_row
-        else selected(False).where(
+        else select_receipts(False).where(
             refs.carrier_id == carrier_id, refs.ref == place, refs.message_id.is_(None)
         )
     )
@@ -180,7 +183,7 @@ def candidates(tx: Connection, receipts: Sequence[ReceiptToMatch]) -> list[list[
                 dict.fromkeys(
                     segment.message_id
                     for segment in by_digits[receipt.carrier_id, receipt.recipient % LAST_DIGITS]
-                    if may_be(receipt.unmatched, segment)
+                    if may_belong(receipt.unmatched, segment)
                 )
             )
         )
@@ -220,4 +223,4 @@ def carrier_of(tx: Connection, raw_id: str) -> int | None:
 
 
 def receipt_not_found(receipt_id: str) -> NotFound:
-    return NotFound(f"There is no unmatched receipt {shown(receipt_id)}.")
+    return NotFound(f"There is no unmatched receipt {quote_value(receipt_id)}.")

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.database.reads import records_of
-from heliograph.messages.doubt.trace import Traced, traced_by_ids
-from heliograph.messages.doubt.unmatched import ReceiptToMatch, selected
+from heliograph.messages.doubt.trace import TracedMessage, traced_by_ids
+from heliograph.messages.doubt.unmatched import ReceiptToMatch, select_receipts
 from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import carrier_refs, inflight, unmatched_receipts
 
@@ -36,7 +36,7 @@ class ReceiptPlace(NamedTuple):
     place: str
 
 
-def waiting(tx: Connection, carrier_ids: Iterable[int]) -> list[WaitingForOperator]:
+def count_waiting(tx: Connection, carrier_ids: Iterable[int]) -> list[WaitingForOperator]:
     """Returns how much waits of each of these carriers, and of others that have messages in
     doubt.
     """
@@ -79,7 +79,9 @@ def _count(asked: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> Any:
     return counted.scalar_subquery()
 
 
-def oldest_in_doubt(tx: Connection, carrier_id: int, after: str | None, limit: int) -> list[Traced]:
+def oldest_in_doubt(
+    tx: Connection, carrier_id: int, after: str | None, limit: int
+) -> list[TracedMessage]:
     """Returns messages of which something is in doubt with this carrier, in the order in which they
     were accepted: those behind `after` (raw id).
     """
@@ -105,7 +107,7 @@ def oldest_unmatched(
         (False, refs.created_at_ms, [refs.message_id.is_(None)]),
         (True, rows.received_at_ms, []),
     ):
-        query = selected(has_row).where(*conditions)
+        query = select_receipts(has_row).where(*conditions)
         query = query.where((rows if has_row else refs).carrier_id == carrier_id)
         if after is not None:
             # of those that came in one millisecond, some were shown before

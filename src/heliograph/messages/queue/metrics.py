@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from heliograph.base import ids
 from heliograph.database.database import Database
-from heliograph.database.statements import BigInt, Int, Row, SmallInt, Text, same
+from heliograph.database.statements import BigInt, Int, Row, SmallInt, Text, portable
 from heliograph.messages.queue.rank import BULK_FROM_US, HELD_FROM_US
 from heliograph.messages.states import IN_DOUBT, SEGMENT
 
@@ -41,7 +41,7 @@ class _InDoubt(Row, frozen=True):
 
 # What is held has its own rank, and waits for no carrier: paused campaigns, and what a restored
 # copy had queued.
-_WAITING: Final = same(
+_WAITING: Final = portable(
     _QueueParts,
     _CarrierQueue,
     """
@@ -50,7 +50,7 @@ _WAITING: Final = same(
         CAST(sum(count) AS bigint) AS messages, min(CAST(first_id AS text)) AS oldest_id
     FROM queue WHERE rank_us < :held_from_us GROUP BY 1, 2""",
 )
-_IN_DOUBT: Final = same(
+_IN_DOUBT: Final = portable(
     _Most,
     _InDoubt,
     f"""

@@ -54,21 +54,21 @@ class FairQueue:
         self._ends.update(((end.account_id, end.carrier_id), end.end_us) for end in ends)
 
     @contextmanager
-    def places(self) -> Iterator["Ranks"]:
+    def give_ranks(self) -> Iterator["Ranks"]:
         """Gives the ranks of one transaction. If that is rolled back, they are as if never
         given.
         """
         self._moment += 1
-        places = Ranks(self._next, self._ends, self._moment)
-        self._unseen.append(places)
+        ranks = Ranks(self._next, self._ends, self._moment)
+        self._unseen.append(ranks)
         try:
-            yield places
+            yield ranks
         except BaseException:
-            places.give_back()
+            ranks.give_back()
             raise
         finally:
             self._moment += 1
-            places.ended = self._moment
+            ranks.ended = self._moment
 
     def is_old(self) -> bool:
         """Returns whether the heads must be read again."""
@@ -81,11 +81,11 @@ class FairQueue:
         """
         self._read_s = clock.monotonic_s()
         self._unseen = [
-            places for places in self._unseen if places.ended is None or places.ended > reader.began
+            ranks for ranks in self._unseen if ranks.ended is None or ranks.ended > reader.began
         ]
         lowest = {carrier_id: rank_us for carrier_id, rank_us in heads if rank_us is not None}
-        for places in self._unseen:
-            for (_, carrier_id), (begin_us, _) in places.given.items():
+        for ranks in self._unseen:
+            for (_, carrier_id), (begin_us, _) in ranks.given.items():
                 lowest[carrier_id] = min(begin_us, lowest.get(carrier_id, begin_us))
         following = {
             carrier_id: self._before(carrier_id, head_us) for carrier_id, head_us in lowest.items()

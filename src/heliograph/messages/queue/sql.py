@@ -19,7 +19,7 @@ from heliograph.database.statements import (
     Row,
     SmallInt,
     Text,
-    same,
+    portable,
     values_of,
 )
 from heliograph.messages.queue.rank import HELD_FROM_US
@@ -119,7 +119,7 @@ class NextRuns(Row, frozen=True):
 
 # Nothing for a process whose row is gone: it was stopped for so long that others do its work, and
 # may not know yet.
-NEXT_RUNS: Final = same(
+NEXT_RUNS: Final = portable(
     NextRuns,
     QueuedRun,
     f"""

@@ -91,7 +91,7 @@ class RollupCounter:
                 mark_again(tx, now_ms - REPEATED_MS, now_ms)
             self._repeated_ms = now_ms
         with self._db.read() as tx:
-            found = marked(tx)
+            found = find_marked(tx)
         for quarter in found:
             if self._when_due_ms(quarter.quarter_ms, now_ms) > now_ms:
                 continue
@@ -117,7 +117,7 @@ class RollupCounter:
             del self._due_ms[quarter_ms]
 
 
-def marked(tx: Connection) -> list[MarkedQuarter]:
+def find_marked(tx: Connection) -> list[MarkedQuarter]:
     """Returns the newest quarters that are marked."""
     query = (
         sa.select(rollup_marks.c.quarter_ms, sa.func.max(rollup_marks.c.until_ms).label("until_ms"))
@@ -142,7 +142,7 @@ def count_quarter(db: Database, quarter: MarkedQuarter, now_ms: int) -> int:
     began_s = clock.monotonic_s()
     with db.read() as tx:
         is_whole = quarter.quarter_ms >= whole_from_ms(tx)
-        found = counted(tx, quarter.quarter_ms) if is_whole else {}
+        found = count_messages(tx, quarter.quarter_ms) if is_whole else {}
     with db.write() as tx:
         # whoever counts it, too, waits; and who comes so late that it was settled stores nothing
         mine = sa.select(rollup_marks.c.slot).where(rollup_marks.c.quarter_ms == quarter.quarter_ms)
@@ -201,7 +201,7 @@ def mark_again(tx: Connection, from_ms: int, now_ms: int) -> None:
         )
 
 
-def counted(tx: Connection, quarter_ms: int) -> dict[RollupKey, Counts]:
+def count_messages(tx: Connection, quarter_ms: int) -> dict[RollupKey, Counts]:
     """Counts the messages that were accepted in a quarter of an hour and have left the state
     `queued`.
     """
@@ -211,13 +211,13 @@ def counted(tx: Connection, quarter_ms: int) -> dict[RollupKey, Counts]:
         RollupKey(quarter_ms=quarter_ms, **{name: row._mapping[name] for name in names}): {
             name: int(row._mapping[name]) for name in COUNTS
         }
-        for row in tx.execute(_counting(), begins)
+        for row in tx.execute(_count_query(), begins)
     }
 
 
 @cache
-def _counting() -> sa.Select[Any]:
-    """Returns the query of `counted`, which is long: to make it takes longer than to run it."""
+def _count_query() -> sa.Select[Any]:
+    """Returns the query of `count_messages`. It is long: to make it takes longer than to run it."""
     message, send = messages.c, sends.c
     keys = {
         "account_id": message.account_id,

@@ -5,7 +5,7 @@ pure.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from heliograph.base.csv.cells import DELIMITER, line_of, neutral
+from heliograph.base.csv.cells import DELIMITER, line_of, neutralize
 from heliograph.messages.read import Message, as_record
 
 # messages that are read at once, and so in memory
@@ -50,4 +50,4 @@ def _line(record: dict[str, Any]) -> str:
     error = record["error"] or {}
     fields = {**record, "error_code": error.get("code"), "error_message": error.get("message")}
     cells = ("" if fields[name] is None else str(fields[name]) for name in COLUMNS)
-    return line_of((neutral(cell) for cell in cells), DELIMITER)
+    return line_of((neutralize(cell) for cell in cells), DELIMITER)

@@ -6,7 +6,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.errors import FieldError, NotFound
-from heliograph.base.forms import Query, shown
+from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import read_span
 from heliograph.messages import read
 from heliograph.messages.accept.request import REFERENCE_MAX
@@ -15,9 +15,9 @@ from heliograph.messages.tables import SEND_TYPES, STATUSES
 from heliograph.text import parse_phone
 
 
-def read_filters(query: Query, home: str) -> read.Filters:
-    """Reads all filters but the campaign. `home` is the country by which a number with a leading 0
-    is read. What is wrong is added to the query's errors.
+def read_filters(query: Query, home_country: str) -> read.Filters:
+    """Reads all filters but the campaign. `home_country` is the country by which a number with a
+    leading 0 is read. What is wrong is added to the query's errors.
     """
     send_id = query.text("send_id")
     return read.Filters(
@@ -27,23 +27,23 @@ def read_filters(query: Query, home: str) -> read.Filters:
         status=query.choice("status", STATUSES),
         type=query.choice("type", SEND_TYPES),
         sender=query.text("sender"),
-        recipient=_recipient(query, home),
+        recipient=_recipient(query, home_country),
         reference=query.text("reference", most=REFERENCE_MAX),
         span=read_span(query),
     )
 
 
-def _recipient(query: Query, home: str) -> int | None:
+def _recipient(query: Query, home_country: str) -> int | None:
     value = query.text("recipient")
     if value is None:
         return None
-    phone = parse_phone(value, None, home)
+    phone = parse_phone(value, None, home_country)
     if phone is None:
         query.errors.append(
             FieldError(
                 "recipient",
                 "must be a phone number in international digits such as 233201234567, not"
-                f" {shown(value)}",
+                f" {quote_value(value)}",
             )
         )
         return None

@@ -93,7 +93,7 @@ class ReportPart(NamedTuple):
     delays: tuple[int, ...]
 
 
-class Grouped(NamedTuple):
+class GroupFigures(NamedTuple):
     """Holds the figures of messages that have country, sender, type and campaign in common, in a
     range of time and in the same one before it. `group_id` is 0 for messages of no campaign.
     """
@@ -106,7 +106,7 @@ class Grouped(NamedTuple):
     before: MessageFigures
 
 
-class Compared(NamedTuple):
+class ComparedFigures(NamedTuple):
     """Holds the figures of a range of time, and of the same one before it."""
 
     figures: MessageFigures
@@ -185,7 +185,7 @@ def _parts_of_span(tx: Connection, of: ReportOf, span: ReportSpan) -> list[Repor
 
 def groups_of(
     tx: Connection, of: ReportOf, *, before_ms: int, start_ms: int, end_ms: int
-) -> list[Grouped]:
+) -> list[GroupFigures]:
     """Returns one record for each country, sender, type and campaign. It holds the figures of the
     range from `start_ms` to `end_ms`, and those of the range from `before_ms` to `start_ms`.
     """
@@ -198,16 +198,19 @@ def groups_of(
         .where(*_within(of, before_ms, end_ms))
         .group_by(*keys, is_before)
     )
-    found: dict[tuple[str, str, str, int], Compared] = {}
+    found: dict[tuple[str, str, str, int], ComparedFigures] = {}
     for row in tx.execute(query):
         key = (row.country_code, row.sender, row.type, row.group_id)
-        compared, figures = found.get(key, Compared(NOTHING, NOTHING)), _figures(row._mapping)
+        compared, figures = (
+            found.get(key, ComparedFigures(NOTHING, NOTHING)),
+            _figures(row._mapping),
+        )
         found[key] = (
             compared._replace(before=figures)
             if row.is_before
             else compared._replace(figures=figures)
         )
-    return [Grouped(*key, *compared) for key, compared in found.items()]
+    return [GroupFigures(*key, *compared) for key, compared in found.items()]
 
 
 def live_messages_of(
@@ -257,12 +260,14 @@ def total(figures: Iterable[MessageFigures]) -> MessageFigures:
     return added
 
 
-def compared_by(groups: Iterable[Grouped], key: Callable[[Grouped], KeyT]) -> dict[KeyT, Compared]:
+def compare_by(
+    groups: Iterable[GroupFigures], key: Callable[[GroupFigures], KeyT]
+) -> dict[KeyT, ComparedFigures]:
     """Returns figures by what `key` tells of a group, those with the most messages first."""
-    found: dict[KeyT, Compared] = {}
+    found: dict[KeyT, ComparedFigures] = {}
     for group in groups:
-        known = found.get(key(group), Compared(NOTHING, NOTHING))
-        found[key(group)] = Compared(
+        known = found.get(key(group), ComparedFigures(NOTHING, NOTHING))
+        found[key(group)] = ComparedFigures(
             known.figures.plus(group.figures), known.before.plus(group.before)
         )
     ordered = sorted(found, key=lambda told: (-found[told].figures.messages, str(told)))

@@ -8,7 +8,7 @@ from typing import Final
 from heliograph.database.hot import HotTx
 from heliograph.database.postgresql.partitions import LOCK_MS, first_id_of_month
 from heliograph.database.statements import Bool, Nothing, Row, Statement, Text
-from heliograph.messages.retention.retention import MESSAGES, from_id, keep_from
+from heliograph.messages.retention.retention import MESSAGES, from_id, store_first_kept
 
 _NAME: Final = re.compile(r"messages_([0-9]{4})_([0-9]{2})")
 
@@ -42,7 +42,7 @@ async def detach(tx: HotTx, month: str) -> None:
     LOCK_MS.
     """
     await tx.fetch(f"SET LOCAL lock_timeout = {LOCK_MS}")
-    await keep_from(tx, MESSAGES, _end_of(month))
+    await store_first_kept(tx, MESSAGES, _end_of(month))
     await tx.fetch(f"ALTER TABLE messages DETACH PARTITION {month}")
 
 

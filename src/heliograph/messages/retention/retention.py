@@ -24,7 +24,7 @@ from heliograph.database.statements import (
     Nothing,
     Row,
     Text,
-    same,
+    portable,
 )
 from heliograph.messages.states import QUEUED
 from heliograph.messages.tables import messages, operator_decisions, sends
@@ -80,8 +80,8 @@ class _MessagesBetween(Row, frozen=True):
     until: Id
 
 
-_FROM: Final = same(_What, _Kept, "SELECT from_id FROM kept_from WHERE what = :what")
-_KEEP_FROM: Final = same(
+_FROM: Final = portable(_What, _Kept, "SELECT from_id FROM kept_from WHERE what = :what")
+_KEEP_FROM: Final = portable(
     _KeptFrom,
     Nothing,
     """
@@ -89,7 +89,7 @@ _KEEP_FROM: Final = same(
         SET from_id = excluded.from_id
     WHERE kept_from.from_id < excluded.from_id""",
 )
-_UNDER_WAY: Final = same(
+_UNDER_WAY: Final = portable(
     _Before,
     _UnderWay,
     """
@@ -98,20 +98,20 @@ _UNDER_WAY: Final = same(
            (SELECT message_id FROM inflight WHERE message_id < :until ORDER BY message_id
                LIMIT 1) AS in_flight_id""",
 )
-_END_OF_BATCH: Final = same(
+_END_OF_BATCH: Final = portable(
     _Batch,
     _MessageId,
     "SELECT id FROM messages WHERE id >= :start AND id < :until ORDER BY id LIMIT 1 OFFSET :most",
 )
 # A message that is queued, and stands in no queue, is for the audit to find.
-_ERASE_NUMBERS: Final = same(
+_ERASE_NUMBERS: Final = portable(
     _MessagesBetween,
     AffectedRow,
     f"""
     UPDATE messages SET recipient = NULL WHERE id >= :start AND id < :until
         AND recipient IS NOT NULL AND status <> '{QUEUED}' RETURNING 1 AS one""",
 )
-_ERASE_TEXTS: Final = same(
+_ERASE_TEXTS: Final = portable(
     _MessagesBetween,
     Nothing,
     """
@@ -126,7 +126,7 @@ _ERASE_TEXT: Final = BatchStatement(
             AND sends.text IS NOT NULL""",
     sqlite="UPDATE sends SET text = NULL WHERE id = :id AND text IS NOT NULL",
 )
-_ERASE_REASONS: Final = same(
+_ERASE_REASONS: Final = portable(
     _MessagesBetween,
     Nothing,
     """
@@ -135,7 +135,7 @@ _ERASE_REASONS: Final = same(
 )
 
 
-class KeptFor(NamedTuple):
+class RetentionTimes(NamedTuple):
     """Says how long the operator keeps messages and their texts, in milliseconds; None means for
     ever.
     """
@@ -144,8 +144,8 @@ class KeptFor(NamedTuple):
     messages_ms: int | None
 
 
-def kept_for(erase_after_days: int | None, delete_after_days: int | None) -> KeptFor:
-    return KeptFor(
+def read_retention(erase_after_days: int | None, delete_after_days: int | None) -> RetentionTimes:
+    return RetentionTimes(
         texts_ms=None if erase_after_days is None else erase_after_days * DAY_MS,
         messages_ms=None if delete_after_days is None else delete_after_days * DAY_MS,
     )
@@ -162,12 +162,12 @@ async def from_id(tx: HotTx, what: str) -> str:
     return kept[0].from_id if kept else NOTHING
 
 
-async def keep_from(tx: HotTx, what: str, raw_id: str) -> None:
+async def store_first_kept(tx: HotTx, what: str, raw_id: str) -> None:
     """Says that what is below this id may be gone from now on. It never goes back."""
     await _KEEP_FROM.rows(tx, _KeptFrom(what, raw_id))
 
 
-async def over_before(tx: HotTx, at_ms: int) -> str:
+async def first_unfinished_id(tx: HotTx, at_ms: int) -> str:
     """Returns the id (raw) below which nothing was sent after this moment, and nothing is queued or
     in flight any more.
     """
@@ -201,7 +201,7 @@ async def erase_some(tx: HotTx, until: str) -> tuple[int, bool]:
     numbers = await _ERASE_NUMBERS.rows(tx, batch)
     await _ERASE_TEXTS.rows(tx, batch)
     await _ERASE_REASONS.rows(tx, batch)
-    await keep_from(tx, TEXTS, end)
+    await store_first_kept(tx, TEXTS, end)
     return len(numbers), bool(beyond)
 
 

@@ -10,7 +10,15 @@ from typing import Final, NamedTuple
 
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.database.statements import AffectedRow, BigInt, Int, Row, SmallInt, Statement, same
+from heliograph.database.statements import (
+    AffectedRow,
+    BigInt,
+    Int,
+    Row,
+    SmallInt,
+    Statement,
+    portable,
+)
 
 AT_ONCE: Final = 5_000  # dropped in one transaction: about 50 ms
 BATCHES_MAX: Final = 100  # in one look: others have things to look after, too
@@ -27,14 +35,14 @@ class _RowCount(Row, frozen=True):
 
 # Of both tables, by indexes that hold nothing else. A count stops behind what is allowed and what
 # one look can drop.
-_COUNT_REFS: Final = same(
+_COUNT_REFS: Final = portable(
     _SomeOfCarrier,
     _RowCount,
     """
     SELECT count(*) AS count FROM (SELECT 1 FROM carrier_refs WHERE carrier_id = :carrier_id
         AND message_id IS NULL LIMIT :most) counted""",
 )
-_COUNT_ROWS: Final = same(
+_COUNT_ROWS: Final = portable(
     _SomeOfCarrier,
     _RowCount,
     """

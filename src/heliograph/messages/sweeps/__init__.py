@@ -15,9 +15,9 @@ from heliograph.messages.sweeps.pause import fail_canceled, fail_queued, hold, r
 from heliograph.messages.sweeps.sweep import (
     fail_expired,
     fail_over,
+    find_unreceipted,
     settle_doubts,
     take_over,
-    unreceipted,
 )
 from heliograph.messages.sweeps.withdraw import withdraw
 
@@ -30,12 +30,12 @@ __all__ = [
     "fail_expired",
     "fail_over",
     "fail_queued",
+    "find_unreceipted",
     "hold",
     "release",
     "restored",
     "settle_doubts",
     "take_over",
-    "unreceipted",
     "wait_for_accepting",
     "withdraw",
 ]

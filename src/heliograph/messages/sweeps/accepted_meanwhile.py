@@ -19,7 +19,7 @@ from heliograph.database.hot import HotTx, run_in, run_without_loop
 from heliograph.database.statements import Int, Nothing, Row, Statement, Text
 from heliograph.messages.accept.opt_out_lookups import LOOKUPS_BEFORE_LOCK
 from heliograph.messages.accept.read_sql import lock_wallets
-from heliograph.messages.sweeps.opt_out import UnwantedTexts, cancel_those_since
+from heliograph.messages.sweeps.opt_out import UnwantedTexts, cancel_unwanted_since
 
 T = TypeVar("T")
 AGAIN_S: Final = 0.005  # as long as accepting a small batch takes
@@ -125,7 +125,7 @@ async def _cancel(
     texts = sorted(unwanted)
     await _wait(transactions, [each.account_id for each in texts])
     for _ in range(CANCELED_MAX):
-        if await transactions.run(lambda tx: cancel_those_since(tx, texts, since_ms)):
+        if await transactions.run(lambda tx: cancel_unwanted_since(tx, texts, since_ms)):
             break
 
 

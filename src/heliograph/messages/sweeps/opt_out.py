@@ -200,25 +200,25 @@ async def cancel_unwanted(
     (`carrier/unwanted.py`). `wallets` are the accounts, in order of their ids, whose wallets the
     transaction goes on to need.
     """
-    left = await _Queued(tx, unwanted, now_ms).taken_out() if unwanted else None
+    left = await _UnwantedSearch(tx, unwanted, now_ms).runs_without() if unwanted else None
     if left is not None and left.found:
         await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked", wallets=wallets)
 
 
-async def cancel_those_since(tx: HotTx, texts: Sequence[UnwantedTexts], since_ms: int) -> bool:
+async def cancel_unwanted_since(tx: HotTx, texts: Sequence[UnwantedTexts], since_ms: int) -> bool:
     """Does what `cancel_unwanted` does, also with what has passed an opt-out that was made since
     `since_ms`. Returns whether it has found all that no carrier has: turns may have taken some of
     the same run at each of its looks.
     """
     now_ms = clock.now_ms()
-    queued = _Queued(tx, texts, now_ms, since_ms)
-    left = await queued.taken_out()
+    queued = _UnwantedSearch(tx, texts, now_ms, since_ms)
+    left = await queued.runs_without()
     if left.found:
         await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked")
     return queued.has_all(left)
 
 
-class _Queued:
+class _UnwantedSearch:
     """Looks for what is queued of texts that nobody wants any more, until it has all that no
     carrier has.
 
@@ -246,27 +246,27 @@ class _Queued:
         self._waiting: dict[int, str] = {}  # by number, the send of each
         self._with_carriers: set[str] = set()
 
-    async def taken_out(self) -> "SplitRuns":
+    async def runs_without(self) -> "SplitRuns":
         """Returns the runs, which are locked, without these messages."""
-        await self._look()
-        left = await self._found(_RUNS_WAITED_FOR)
+        await self._search()
+        left = await self._runs_without_found(_RUNS_WAITED_FOR)
         for _ in range(LOOKS_MAX - 1):
             if self.has_all(left):
                 break
-            await self._look()
-            left = await self._found(_RUNS_WAITED_FOR)
+            await self._search()
+            left = await self._runs_without_found(_RUNS_WAITED_FOR)
         if self._tx.postgresql and self._with_carriers:
             found = {ids.raw_of_number(number) for number in left.found}
             await lock_messages(self._tx, self._with_carriers | found)
-            await self._look()
+            await self._search()
             # who holds a run may wait for one of these messages, so no run is waited for
-            left = await self._found(_RUNS)
+            left = await self._runs_without_found(_RUNS)
         return left
 
     def has_all(self, left: "SplitRuns") -> bool:
         return len(left.found) == len(self._waiting)
 
-    async def _look(self) -> None:
+    async def _search(self) -> None:
         found = await _UNWANTED.rows_with(self._tx, self._unwanted, self._since)
         queued = [one.queued for one in found if one.is_withdrawn or self._is_new(one)]
         self._waiting = {
@@ -282,7 +282,7 @@ class _Queued:
             and ids.made_at_ms(int(message.opt_out_id, 16)) >= self._new_since_ms
         )
 
-    async def _found(self, which: Statement[_OfSends, QueuedRun]) -> "SplitRuns":
+    async def _runs_without_found(self, which: Statement[_OfSends, QueuedRun]) -> "SplitRuns":
         if self._waiting:
             runs = await which.rows(self._tx, _OfSends(sorted(set(self._waiting.values()))))
             self._runs |= {run.key: run for run in runs}

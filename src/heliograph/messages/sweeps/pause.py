@@ -35,7 +35,7 @@ _QUEUED: Final = (
 _OF_GROUP: Final = f"{_QUEUED} AND s.group_id = :group_id"
 
 
-def _locked(given: type[GivenT], sql: str) -> Statement[GivenT, QueuedRun]:
+def _lock_runs(given: type[GivenT], sql: str) -> Statement[GivenT, QueuedRun]:
     """Selects and locks runs that nobody else is taking now."""
     return Statement(
         given,
@@ -45,12 +45,12 @@ def _locked(given: type[GivenT], sql: str) -> Statement[GivenT, QueuedRun]:
     )
 
 
-_TO_HOLD: Final = _locked(OfGroup, f"{_OF_GROUP} AND q.rank_us < {HELD_FROM_US}")
-_TO_RELEASE: Final = _locked(
+_TO_HOLD: Final = _lock_runs(OfGroup, f"{_OF_GROUP} AND q.rank_us < {HELD_FROM_US}")
+_TO_RELEASE: Final = _lock_runs(
     OfGroup, f"{_OF_GROUP} AND q.rank_us >= {HELD_FROM_US} AND q.rank_us < {RESTORED_FROM_US}"
 )
-_TO_FAIL: Final = _locked(OfGroup, _OF_GROUP)
-_OF_ACCOUNT: Final = _locked(QueuedOfAccount, f"{_QUEUED} AND s.account_id = :account_id")
+_TO_FAIL: Final = _lock_runs(OfGroup, _OF_GROUP)
+_OF_ACCOUNT: Final = _lock_runs(QueuedOfAccount, f"{_QUEUED} AND s.account_id = :account_id")
 
 
 async def hold(db: Database, group_id: int) -> int:

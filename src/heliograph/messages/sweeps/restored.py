@@ -19,7 +19,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.database.statements import BigInt, Id, Int, Row, SmallInt, Text, same
+from heliograph.database.statements import BigInt, Id, Int, Row, SmallInt, Text, portable
 from heliograph.messages import groups
 from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes import Changes
@@ -45,7 +45,7 @@ class _RestoredRun(Row, frozen=True):
     group_id: Int | None
 
 
-_TO_KEEP: Final = same(
+_TO_KEEP: Final = portable(
     _MessagesBefore,
     QueuedRun,
     f"""
@@ -66,7 +66,7 @@ class _TakenSegment(Row, frozen=True):
     state: Text
 
 
-_ON_THE_WIRE: Final = same(
+_ON_THE_WIRE: Final = portable(
     _MessagesBefore,
     _TakenSegment,
     f"""
@@ -94,7 +94,7 @@ class _SelectedRuns(Row, frozen=True):
     most: Int
 
 
-_RESTORED_RUNS: Final = same(
+_RESTORED_RUNS: Final = portable(
     _SelectedRuns,
     _RestoredRun,
     f"""
@@ -121,7 +121,7 @@ class KeptMessages(NamedTuple):
     last_expires_at_ms: int
 
 
-def kept(tx: Connection) -> list[KeptMessages]:
+def kept_messages(tx: Connection) -> list[KeptMessages]:
     """Returns all that is kept of a restored copy, by account, carrier and type."""
     columns, count = queue.c, queue.c["count"]
     of = (sends.c.account_id, columns.carrier_id, sends.c.type, sends.c.sandbox)
@@ -195,18 +195,18 @@ async def _keep_from_the_wire(tx: HotTx, until: str, now_ms: int) -> int:
                     expires_at_ms=segment.expires_at_ms,
                 )
             )
-    await QUEUE_AGAIN.rows(tx, _once(again))
+    await QUEUE_AGAIN.rows(tx, _one_run_each(again))
     return len(taken)
 
 
-def _once(runs: Sequence[QueuedRun]) -> list[QueuedRun]:
+def _one_run_each(runs: Sequence[QueuedRun]) -> list[QueuedRun]:
     """Returns one run for each message, however many parts of it there are: with the
     highest number of a try.
     """
     return list({run.key: run for run in sorted(runs, key=lambda run: run.attempt)}.values())
 
 
-async def let_go_some(db: Database, which: Selection) -> Counter[int]:
+async def release_some(db: Database, which: Selection) -> Counter[int]:
     """Lets some of the selected messages go to their carriers; those of a campaign that is paused
     or canceled, to where all of it waits. Returns how many messages, by carrier; if it is empty,
     there are no more.
@@ -214,11 +214,11 @@ async def let_go_some(db: Database, which: Selection) -> Counter[int]:
     async with db.hot() as tx:
         found = await _RESTORED_RUNS.rows(tx, _SelectedRuns(*which, RUNS_AT_ONCE))
         await TAKE_RUNS.rows(tx, [restored.run.key for restored in found])
-        waiting = await groups.to_be_held(
+        waiting = await groups.find_held(
             tx, {restored.group_id for restored in found if restored.group_id is not None}
         )
         await QUEUE_AGAIN.rows(
-            tx, [_let_go(restored, to_wait=restored.group_id in waiting) for restored in found]
+            tx, [_release(restored, to_wait=restored.group_id in waiting) for restored in found]
         )
     let_go = Counter[int]()
     for restored in found:
@@ -226,7 +226,7 @@ async def let_go_some(db: Database, which: Selection) -> Counter[int]:
     return let_go
 
 
-def _let_go(restored: _RestoredRun, *, to_wait: bool) -> QueuedRun:
+def _release(restored: _RestoredRun, *, to_wait: bool) -> QueuedRun:
     rank_us = restored.run.rank_us % HELD_FROM_US
     return replace(restored.run, rank_us=rank_us + HELD_FROM_US if to_wait else rank_us)
 

@@ -12,7 +12,7 @@ from heliograph.base import ids
 from heliograph.carriers import SIMULATOR_ID, routing
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.database.statements import BigInt, Bool, Id, Int, Row, SmallInt, Text, same
+from heliograph.database.statements import BigInt, Bool, Id, Int, Row, SmallInt, Text, portable
 from heliograph.messages.accept import read_sql
 from heliograph.messages.carrier.inflight_sql import (
     DOUBT_ORPHANS,
@@ -65,17 +65,17 @@ class _OneCarrier(Row, frozen=True):
     carrier_id: SmallInt
 
 
-_EXPIRED_RUNS: Final = same(
+_EXPIRED_RUNS: Final = portable(
     _ExpiredBy,
     QueuedRun,
     f"""
     SELECT {queue_columns("q")} FROM queue q WHERE q.expires_at_ms <= :now_ms LIMIT :most""",
     lock="FOR UPDATE SKIP LOCKED",
 )
-_PREFIXES: Final = same(
+_PREFIXES: Final = portable(
     _OneCarrier, _Prefix, "SELECT DISTINCT prefix FROM queue WHERE carrier_id = :carrier_id"
 )
-_RUNS_OF: Final = same(
+_RUNS_OF: Final = portable(
     _OfRoute,
     _RunOfAccount,
     f"""
@@ -111,7 +111,7 @@ class _SegmentInDoubt(Row, frozen=True):
     opted_out: Bool
 
 
-_DOUBTS: Final = same(
+_DOUBTS: Final = portable(
     _LastingDoubts,
     _SegmentInDoubt,
     f"""
@@ -127,7 +127,7 @@ _DOUBTS: Final = same(
 )
 
 
-class Unreceipted(Row, frozen=True):
+class UnreceiptedSegment(Row, frozen=True):
     """Holds a segment that a carrier accepted, without having said what became of it: the carrier's
     id of it, the sender, and the recipient.
     """
@@ -142,9 +142,9 @@ class _Among(Row, frozen=True):
     among: Int
 
 
-_UNRECEIPTED: Final = same(
+_UNRECEIPTED: Final = portable(
     _Among,
-    Unreceipted,
+    UnreceiptedSegment,
     """
     SELECT r.ref, s.sender, m.recipient
     FROM (SELECT ref, message_id, receipt_state FROM carrier_refs WHERE carrier_id = :carrier_id
@@ -197,7 +197,7 @@ async def fail_taken(
     """
     await TAKE_RUNS.rows(tx, taken)
     await QUEUE.rows(tx, rests)
-    changes = await _locked(tx, {ids.raw_of_number(number) for number in numbers}, now_ms)
+    changes = await _lock_changes(tx, {ids.raw_of_number(number) for number in numbers}, now_ms)
     for row in changes.messages.values():
         # a late answer may have settled it meanwhile: then its other try ends here
         if row.status == QUEUED:
@@ -230,7 +230,7 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
         }
         # the others were settled meanwhile, by an answer or a receipt
         doubts = [doubt for doubt in doubts if (doubt.message_id, doubt.part) in ended]
-        changes = await _locked(tx, {doubt.message_id for doubt in doubts}, now_ms)
+        changes = await _lock_changes(tx, {doubt.message_id for doubt in doubts}, now_ms)
         resent: dict[str, int] = defaultdict(int)
         for doubt in doubts:
             row = changes.messages[doubt.message_id]
@@ -263,11 +263,11 @@ async def fail_over(
     """
     moved = 0
     for carrier_id in sorted(down):
-        with queue.places() as places:
+        with queue.give_ranks() as ranks:
             async with db.hot() as tx:
                 if queue.is_old():
-                    queue.read(await read_sql.heads(tx, BULK_FROM_US), places)
-                moved += await _move(tx, carrier_id, routes, down, places, now_ms)
+                    queue.read(await read_sql.heads(tx, BULK_FROM_US), ranks)
+                moved += await _move(tx, carrier_id, routes, down, ranks, now_ms)
     return moved
 
 
@@ -276,7 +276,7 @@ async def _move(
     carrier_id: int,
     routes: routing.Routes,
     down: frozenset[int],
-    places: Ranks,
+    ranks: Ranks,
     now_ms: int,
 ) -> int:
     moved = 0
@@ -294,7 +294,7 @@ async def _move(
             # parts of a message have one first_id, so they go the same way
             target = sharing.carrier_of(int(run.first_id, 16))
             if rank_us >= BULK_FROM_US:  # virtual time is a carrier's own
-                rank_us = places.rank_us(
+                rank_us = ranks.rank_us(
                     found.account_id, target, run.messages * run.segments, now_ms
                 )
             again.append(replace(run, carrier_id=target, rank_us=rank_us))
@@ -331,7 +331,7 @@ async def take_over(db: Database, worker: int, now_ms: int, of_carrier: int | No
         orphans = [orphan for orphan in orphans if (orphan.message_id, orphan.part) in mine_now]
         for carrier_id in sorted({orphan.carrier_id for orphan in orphans}):
             held = [orphan for orphan in orphans if orphan.carrier_id == carrier_id]
-            changes = await _locked(tx, {orphan.message_id for orphan in held}, now_ms)
+            changes = await _lock_changes(tx, {orphan.message_id for orphan in held}, now_ms)
             for orphan in held:
                 row = changes.messages[orphan.message_id]
                 if row.status == QUEUED:
@@ -344,7 +344,7 @@ async def take_over(db: Database, worker: int, now_ms: int, of_carrier: int | No
     return taken
 
 
-async def unreceipted(db: Database, carrier_id: int, among: int) -> list[Unreceipted]:
+async def find_unreceipted(db: Database, carrier_id: int, among: int) -> list[UnreceiptedSegment]:
     """Returns the segments without a receipt among the carrier's newest `among` ids, if
     their order is that of time.
     """
@@ -352,5 +352,5 @@ async def unreceipted(db: Database, carrier_id: int, among: int) -> list[Unrecei
         return await _UNRECEIPTED.rows(tx, _Among(carrier_id, among))
 
 
-async def _locked(tx: HotTx, message_ids: set[str], now_ms: int) -> Changes:
+async def _lock_changes(tx: HotTx, message_ids: set[str], now_ms: int) -> Changes:
     return Changes.of(now_ms, await lock_messages(tx, message_ids))

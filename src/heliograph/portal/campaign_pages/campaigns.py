@@ -17,7 +17,7 @@ from heliograph.base.errors import (
     NotFound,
     ServiceError,
 )
-from heliograph.base.forms import Query, shown
+from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
 from heliograph.campaigns import Campaign, Quote, previews, states
@@ -163,7 +163,7 @@ def _move(tx: Connection, request: PageRequest, visit: Visit, campaign: Campaign
                 as_far_as_credits_reach=AS_FAR_FIELD in request.sent.form,
             )
         case unknown:
-            raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
+            raise refused("do", f"must be a button of this page, not {quote_value(unknown or '')}")
 
 
 def _is_done(campaign: Campaign, button: str) -> bool:
@@ -219,7 +219,7 @@ def render_campaign(
         tally=tally,
         progress=_progress(campaign, tally),
         quote=quote,
-        unfilled=previews.unfilled_of(quote) if quote else previews.Unfilled((), 0),
+        unfilled=previews.unfilled_of(quote) if quote else previews.UnfilledPlaceholders((), 0),
         unpriced=unpriced,
         is_open=is_open,
         is_starting=is_starting,
@@ -279,7 +279,7 @@ def of_account(tx: Connection, campaign_id: str, visit: Visit) -> Campaign:
     """
     campaign = campaigns.find(tx, campaign_id)
     if campaign.account_id != visit.account.id:
-        raise NotFound(f"There is no campaign with the id {shown(campaign_id)}.")
+        raise NotFound(f"There is no campaign with the id {quote_value(campaign_id)}.")
     return campaign
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from heliograph.base.errors import FieldError
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.contacts import Contact
 
@@ -94,6 +94,6 @@ def _custom(form: Mapping[str, str]) -> dict[str, str]:
         if not name and not value:
             continue
         if name in custom:
-            raise refused("custom", f"has {shown(name)} twice")
+            raise refused("custom", f"has {quote_value(name)} twice")
         custom[name] = value
     return custom

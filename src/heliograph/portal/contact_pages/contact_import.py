@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from heliograph.base.csv.reader import text_of
 from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import refused
 from heliograph.contacts import ContactOwner, stored_import
 from heliograph.contacts.csv_file import Sheet
@@ -101,7 +101,7 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         case "go_on":
             is_changed = _resume(tx, request, visit, found)
         case unknown:
-            raise InvalidRequest(f"{shown(unknown or '')} is no button of this page.")
+            raise InvalidRequest(f"{quote_value(unknown or '')} is no button of this page.")
     if is_changed:
         visit.audit(tx, request, f"contact.import_{request.sent.form['do']}", found.text_id)
     path = f"{visit.home}/contacts/imports/{found.text_id}"

@@ -43,7 +43,7 @@ NAMINGS: Final = {
     "custom": "a custom field",
 }
 BETWEEN: Final = "; "
-# a value as `shown` quotes it, whole or cut short, within which nothing is between two fields
+# a value as `quote_value` quotes it, whole or cut short, within which nothing is between two fields
 QUOTED: Final = (
     rf"(?<![^\s(])(?:['\"].{{{SHOWN_MAX - 1}}}…"
     r"|(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")(?=[\s;,.)]|$))"

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from heliograph import contacts, inbound, opt_outs
 from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound, ServiceError
-from heliograph.base.forms import Query, shown
+from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import PageWanted, read_page
 from heliograph.base.short_texts import refused
 from heliograph.carriers import BINARY
@@ -185,7 +185,7 @@ def opt_out(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Stores that the phone wants no texts of the account, as POST /opt-outs does, or lifts it."""
     phone = _phone(tx, request, visit)
     if conversations.number_of(phone) is None or parse_phone(phone) is None:
-        raise NotFound(f"There is no phone {shown(phone)} to opt out.")
+        raise NotFound(f"There is no phone {quote_value(phone)} to opt out.")
     mode = choice_of("mode", request.sent.form.get("mode", ""), MODES)
     owner = OptOutOwner(visit.account.id, mode == "sandbox")
     match request.sent.form.get("do"):
@@ -199,7 +199,7 @@ def opt_out(tx: Connection, request: PageRequest, visit: Visit) -> Response:
                 tx, owner, [phone], by=OptOutSource.PORTAL, now_ms=request.now_ms, scope=None
             )
         case unknown:
-            raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
+            raise refused("do", f"must be a button of this page, not {quote_value(unknown or '')}")
     if changed:
         visit.audit(tx, request, f"opt_out.{request.sent.form['do']}")
     return redirect(f"{visit.home}/conversations/{phone}?mode={mode}", DoneNotice.SAVED)
@@ -274,7 +274,7 @@ def _read_query(request: PageRequest, visit: Visit) -> _ConversationsQuery:
             FieldError(
                 "phone",
                 "must be a phone number in international digits such as 233201234567, not"
-                f" {shown(sought)}",
+                f" {quote_value(sought)}",
             )
         )
     query.finish()
@@ -304,7 +304,7 @@ def _phone(tx: Connection, request: PageRequest, visit: Visit) -> str:
                 continue
             if text.sender is not None:
                 return text.sender
-    raise NotFound(f"There is no conversation with {shown(named)}.")
+    raise NotFound(f"There is no conversation with {quote_value(named)}.")
 
 
 def _senders(
@@ -320,7 +320,7 @@ def _senders(
 
 def _opted_out(tx: Connection, visit: Visit, phone: str, *, sandbox: bool) -> str | None:
     """Returns what has opted the phone out of all texts of the account, or None if nothing has."""
-    found = opt_outs.suppressed_among(tx, OptOutOwner(visit.account.id, sandbox), [phone])
+    found = opt_outs.find_suppressed(tx, OptOutOwner(visit.account.id, sandbox), [phone])
     return found[phone].value if phone in found else None
 
 

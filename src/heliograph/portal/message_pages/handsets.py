@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from heliograph import inbound
 from heliograph.base import ids
 from heliograph.base.errors import NotFound, ServiceError
-from heliograph.base.forms import shown
+from heliograph.base.forms import quote_value
 from heliograph.base.paging import PageWanted
 from heliograph.carriers import SIMULATOR, SIMULATOR_ID, HandsetText, routing, text_of_phone
 from heliograph.inbound import conversations, receive
@@ -102,7 +102,7 @@ def write(request: PageRequest) -> Response:
 
 async def _store_text(request: PageRequest, text: HandsetText) -> None:
     """Stores a text that the phone wrote, and answers it if it is a keyword."""
-    replier = Replier.beside(request.service.acceptor)
+    replier = Replier.for_acceptor(request.service.acceptor)
     taken = await receive.receive_texts(request.db, SIMULATOR_ID, SIMULATOR, [text], replier)
     replier.wake(set(taken.replied))
 
@@ -255,5 +255,5 @@ def _as_a_phone_shows(messages: Iterable[read.Message]) -> Iterable[dict[str, An
 def _phone(request: PageRequest) -> str:
     phone = parse_phone(request.path["phone"])
     if phone is None:
-        raise NotFound(f"There is no handset {shown(request.path['phone'])}.")
+        raise NotFound(f"There is no handset {quote_value(request.path['phone'])}.")
     return str(phone.digits)

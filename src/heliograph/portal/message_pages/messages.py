@@ -11,13 +11,13 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
-from heliograph.base.forms import Query, shown
+from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import PageWanted, read_page
 from heliograph.messages import read
 from heliograph.messages.doubt import trace
 from heliograph.messages.doubt.segments import Segment, segments
 from heliograph.messages.events import event_ids
-from heliograph.messages.paid import paid
+from heliograph.messages.paid import charges_of
 from heliograph.messages.reports import report_file, report_filters
 from heliograph.messages.tables import SEND_TYPES, STATUSES
 from heliograph.otp.code import ID_PREFIX as OTP_PREFIX
@@ -101,7 +101,7 @@ def show_message(tx: Connection, request: PageRequest, visit: Visit) -> Response
         segments=_segments(tx, record),
         timeline=read.timeline(message),
         advice=ADVICE.get(message.error_code or ""),
-        paid=paid(tx, message, visit.account.id),
+        paid=charges_of(tx, message, visit.account.id),
         told=[
             (each, endpoints.text_id(each.endpoint_id))
             for each in history.deliveries_of(tx, visit.account.id, event_ids(message))
@@ -153,7 +153,7 @@ class ShownSegment(NamedTuple):
 
 def _segments(tx: Connection, record: dict[str, Any]) -> list[ShownSegment]:
     """Returns the segments of a message, in order, with what the carrier said of each."""
-    found = segments(tx, trace.one(tx, record["id"]))
+    found = segments(tx, trace.trace_message(tx, record["id"]))
     parts = _parts(record["message"], record["encoding"])
     if len(parts) != len(found):
         parts = [None] * len(found)
@@ -219,7 +219,7 @@ def _read_query(tx: Connection, request: PageRequest, visit: Visit) -> _Messages
                 "find",
                 "must be the id of a message (msg_…), a send (snd_…), a one-time password (otp_…),"
                 " a campaign (cmp_…), a request (req_…) or a webhook event of yours (evt_…), not"
-                f" {shown(find)}",
+                f" {quote_value(find)}",
             )
         )
     sandbox = (query.choice("mode", MODES) or visit.mode) == "sandbox"

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from heliograph.base.errors import FieldError
-from heliograph.base.forms import Query, shown
+from heliograph.base.forms import Query, quote_value
 from heliograph.messages.reports.rollup_reports import RANGE_DAYS_MAX, day_of
 from heliograph.portal.visit import Visit
 
@@ -63,7 +63,9 @@ def _day(query: Query, name: str, today: date) -> date | None:
     try:
         day = datetime.strptime(text, "%Y-%m-%d").date()  # noqa: DTZ007  a day has no zone
     except ValueError:
-        query.errors.append(FieldError(name, f"must be a day such as {today}, not {shown(text)}"))
+        query.errors.append(
+            FieldError(name, f"must be a day such as {today}, not {quote_value(text)}")
+        )
         return None
     if not OLDEST <= day <= today:
         query.errors.append(FieldError(name, f"must be from {OLDEST} to {today}, not {day}"))

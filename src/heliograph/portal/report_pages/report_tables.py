@@ -12,8 +12,8 @@ from heliograph.base.csv import cells as csv_cells
 from heliograph.messages.reports import rollup_reports
 from heliograph.messages.reports.rollup_reports import (
     NOTHING,
-    Compared,
-    Grouped,
+    ComparedFigures,
+    GroupFigures,
     MessageFigures,
     ReportOf,
     ReportPart,
@@ -36,7 +36,7 @@ class ReportLine(NamedTuple):
     """
 
     name: str
-    compared: Compared
+    compared: ComparedFigures
     page: str | None = None
     is_ours: bool = False
 
@@ -56,11 +56,11 @@ class AccountReport(NamedTuple):
     """Holds all figures of a report."""
 
     days: list[ReportPart]
-    groups: list[Grouped]
+    groups: list[GroupFigures]
 
     @property
-    def total(self) -> Compared:
-        return Compared(
+    def total(self) -> ComparedFigures:
+        return ComparedFigures(
             rollup_reports.total(group.figures for group in self.groups),
             rollup_reports.total(group.before for group in self.groups),
         )
@@ -94,7 +94,7 @@ def senders(report: AccountReport) -> list[ReportLine]:
 
 def of_campaigns(tx: Connection, visit: Visit, report: AccountReport) -> list[ReportLine]:
     """Returns a line for each campaign that messages are of, with its name and page."""
-    found = rollup_reports.compared_by(
+    found = rollup_reports.compare_by(
         [group for group in report.groups if group.group_id], lambda group: group.group_id
     )
     known = campaigns.of_groups(tx, visit.account.id, list(found)[:LINES_MAX])
@@ -107,7 +107,7 @@ def of_campaigns(tx: Connection, visit: Visit, report: AccountReport) -> list[Re
     return _with_others(lines, list(found.values())[LINES_MAX:])
 
 
-def outcomes(compared: Compared) -> list[OutcomeLine]:
+def outcomes(compared: ComparedFigures) -> list[OutcomeLine]:
     """Returns what became of messages, the most frequent first after what was delivered."""
     now, before = compared
     reasons = [
@@ -123,12 +123,12 @@ def outcomes(compared: Compared) -> list[OutcomeLine]:
 
 
 def _lines(
-    groups: Sequence[Grouped],
-    key: Callable[[Grouped], Hashable],
+    groups: Sequence[GroupFigures],
+    key: Callable[[GroupFigures], Hashable],
     or_else: str = "",
 ) -> list[ReportLine]:
     """Returns the lines of a table. `or_else` is what a line without a name is called."""
-    found = rollup_reports.compared_by(groups, key)
+    found = rollup_reports.compare_by(groups, key)
     lines = [
         ReportLine(str(each) or or_else, compared, is_ours=not each)
         for each, compared in found.items()
@@ -136,10 +136,10 @@ def _lines(
     return _with_others(lines[:LINES_MAX], [line.compared for line in lines[LINES_MAX:]])
 
 
-def _with_others(lines: list[ReportLine], others: Sequence[Compared]) -> list[ReportLine]:
+def _with_others(lines: list[ReportLine], others: Sequence[ComparedFigures]) -> list[ReportLine]:
     if not others:
         return lines
-    rest = Compared(
+    rest = ComparedFigures(
         rollup_reports.total(each.figures for each in others),
         rollup_reports.total(each.before for each in others),
     )
@@ -189,7 +189,7 @@ def last_hours(tx: Connection, visit: Visit, mode: str, now_ms: int) -> list[Rep
 
 
 def _cell(value: object) -> str:
-    return csv_cells.neutral(value) if isinstance(value, str) else str(value)
+    return csv_cells.neutralize(value) if isinstance(value, str) else str(value)
 
 
 def _day_cells(part: ReportPart, wanted: ReportQuery) -> Mapping[str, object]:
@@ -230,4 +230,4 @@ def _seconds(within: int | None) -> str:
 
 def is_empty(report: AccountReport) -> bool:
     """Returns whether there is nothing to show, neither now nor before."""
-    return report.total == Compared(NOTHING, NOTHING)
+    return report.total == ComparedFigures(NOTHING, NOTHING)

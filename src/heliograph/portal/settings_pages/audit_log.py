@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from heliograph.accounts import audit_log
 from heliograph.base.clock import rfc3339
-from heliograph.base.csv.cells import line_of, neutral
+from heliograph.base.csv.cells import line_of, neutralize
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
 from heliograph.portal.export import pieces
@@ -153,7 +153,7 @@ def _select(tx: Connection, request: PageRequest, visit: Visit) -> ListPage[audi
 
 
 def _line(cells: Iterable[str]) -> str:
-    return line_of(map(neutral, cells), SEPARATOR)
+    return line_of(map(neutralize, cells), SEPARATOR)
 
 
 def _cells(stored: audit_log.StoredEntry) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from heliograph import accounts
 from heliograph.accounts import Account
 from heliograph.base.errors import FieldError
-from heliograph.base.short_texts import cut
+from heliograph.base.short_texts import shorten
 from heliograph.portal.filled_form import body_of, with_numbers
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
@@ -98,4 +98,4 @@ def _or_none(value: object) -> str:
     if value is None:
         return "none"
     told = ", ".join(value) if isinstance(value, tuple) else str(value)
-    return cut(told, TOLD_MAX)
+    return shorten(told, TOLD_MAX)

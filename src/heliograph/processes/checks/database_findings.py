@@ -8,8 +8,8 @@ from heliograph.base.errors import ServiceError
 from heliograph.database import clock_check
 from heliograph.database.commits import Unconfirmed
 from heliograph.database.database import Database
-from heliograph.database.hosts import NOT_TOLD_APART, STANDBY, WRITTEN_TO
-from heliograph.database.postgresql.indexes import invalid
+from heliograph.database.hosts import CLUSTERS_UNKNOWN, STANDBY, WRITTEN_TO
+from heliograph.database.postgresql.indexes import find_invalid
 from heliograph.database.write_probe import try_to_write
 from heliograph.monitoring import CheckResult
 
@@ -41,7 +41,7 @@ def writable(db: Database) -> Iterator[CheckResult]:
 
 
 def indexes(tx: sa.Connection) -> Iterator[CheckResult]:
-    if broken := invalid(tx):
+    if broken := find_invalid(tx):
         yield CheckResult(
             "indexes",
             "failure",
@@ -105,7 +105,7 @@ def durability(tx: sa.Connection, wanted: str) -> Iterator[CheckResult]:
 def hosts(db: Database) -> Iterator[CheckResult]:
     """Tells of the hosts, where there are several. A standby is as it should be."""
     if db.hosts is not None and len(db.hosts.all) > 1:
-        for host, found in db.hosts.described().items():
+        for host, found in db.hosts.states_in_words().items():
             is_well = found in (WRITTEN_TO, STANDBY)
             yield CheckResult(
                 f"database host {host.shown}",
@@ -117,6 +117,6 @@ def hosts(db: Database) -> Iterator[CheckResult]:
             yield CheckResult(
                 "database hosts",
                 "warning",
-                NOT_TOLD_APART,
+                CLUSTERS_UNKNOWN,
                 "GRANT EXECUTE ON FUNCTION pg_control_system() TO its role, on the primary",
             )

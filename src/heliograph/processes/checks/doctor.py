@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from heliograph.base import clock
 from heliograph.base.errors import ServiceError
-from heliograph.base.private_files import ENTRIES_MAX, open_to_others
+from heliograph.base.private_files import ENTRIES_MAX, find_public_files
 from heliograph.base.settings import Settings
 from heliograph.carriers import carrier_states, connection_settings, routing
 from heliograph.database import migrate, restored_copy
@@ -40,7 +40,7 @@ def examine(settings: Settings) -> Iterator[CheckResult]:
     yield _disk(settings)
     yield _files(settings)
     yield from _redis(settings)
-    yield from _behind_proxies(settings)
+    yield from _check_public_address(settings)
     db = Database(settings.database_url, settings.synchronous_commit)
     try:
         yield from _database(db, settings)
@@ -63,7 +63,7 @@ def examine_surroundings(db: Database, settings: Settings) -> list[CheckResult]:
     with db.read() as tx:
         found = [
             _files(settings),
-            *_behind_proxies(settings),
+            *_check_public_address(settings),
             *_surroundings(tx, db, settings),
             *sealed_secrets.findings_of_key(tx, settings),
         ]
@@ -88,7 +88,7 @@ def _files(settings: Settings) -> CheckResult:
     database = (
         None if settings.database_url.startswith("postgres") else sqlite_path(settings.database_url)
     )
-    open_files, is_all = open_to_others(settings.data_dir, database)
+    open_files, is_all = find_public_files(settings.data_dir, database)
     only = (
         ""
         if is_all
@@ -141,7 +141,7 @@ def _redis(settings: Settings) -> Iterator[CheckResult]:
         )
 
 
-def _behind_proxies(settings: Settings) -> Iterator[CheckResult]:
+def _check_public_address(settings: Settings) -> Iterator[CheckResult]:
     """Finds out whether links that are shown lead to the address that clients use."""
     if settings.trusted_proxies and settings.base_url is None:
         yield CheckResult(
@@ -227,7 +227,7 @@ def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[C
             "the database was last served elsewhere; nothing that sends or answers starts with it",
             "heliograph restore-check --since T, T being when the copy was taken",
         )
-    if waiting := sum(kept.messages for kept in restored.kept(tx)):
+    if waiting := sum(kept.messages for kept in restored.kept_messages(tx)):
         yield CheckResult(
             "restored copy",
             "warning",

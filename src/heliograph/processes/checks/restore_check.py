@@ -19,7 +19,7 @@ from heliograph.database.database import Database
 from heliograph.database.postgresql.advisory_lock import AdvisoryLock
 from heliograph.database.processes import other_processes
 from heliograph.messages.sweeps import restored
-from heliograph.processes.exclusive import DATABASE_LOCK, AlreadyServed, only_server_in
+from heliograph.processes.exclusive import DATABASE_LOCK, AlreadyServed, lock_data_dir
 from heliograph.processes.shared_limits import API_LOCK
 
 
@@ -44,7 +44,7 @@ async def keep_from_carriers(
     (`leave_later`) that this was after the restore, Unavailable.
     """
     until = first_id_of(since_ms + 1)
-    async with excluding_other_processes(db, settings):
+    async with exclude_other_processes(db, settings):
         await asyncio.to_thread(_require_all_before, db, since_ms, until, leave_later=leave_later)
         while await restored.keep_some(db, until, clock.now_ms()):
             pass
@@ -53,7 +53,7 @@ async def keep_from_carriers(
             restored_copy.mark_as_home, db, settings.data_dir, checked_s=clock.now_ms() // 1_000
         )
         with db.read() as tx:
-            return Done(restored.kept(tx), campaigns)
+            return Done(restored.kept_messages(tx), campaigns)
 
 
 def _require_all_before(db: Database, since_ms: int, until: str, *, leave_later: bool) -> None:
@@ -70,13 +70,13 @@ def _require_all_before(db: Database, since_ms: int, until: str, *, leave_later:
 
 
 @asynccontextmanager
-async def excluding_other_processes(db: Database, settings: Settings) -> AsyncIterator[None]:
+async def exclude_other_processes(db: Database, settings: Settings) -> AsyncIterator[None]:
     """Keeps every process from beginning that accepts or sends, for as long as this lasts.
     Raises ProcessesRun.
     """
     if db.hosts is None:
         try:
-            with only_server_in(settings.data_dir):
+            with lock_data_dir(settings.data_dir):
                 yield
         except AlreadyServed as error:
             raise ProcessesRun(f"{error} Stop it first.") from error
@@ -109,7 +109,7 @@ async def decide(db: Database, which: restored.Selection, *, send: bool) -> int:
     total = 0
     while True:
         some = (
-            sum((await restored.let_go_some(db, which)).values())
+            sum((await restored.release_some(db, which)).values())
             if send
             else await restored.cancel_some(db, which, clock.now_ms())
         )

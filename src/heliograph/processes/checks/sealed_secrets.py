@@ -16,18 +16,18 @@ from heliograph import alerts, carriers, otp
 from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import Conflict
-from heliograph.base.secrets import Keys, SecretKeys, key_id, known
+from heliograph.base.secrets import Keys, SecretKeys, key_id, keys_of
 from heliograph.base.settings import SettingError, Settings
 from heliograph.database import secret_key_canary
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
-from heliograph.database.sealed_columns import Sealed, reseal_some, tally
+from heliograph.database.sealed_columns import SealedColumn, reseal_some, tally
 from heliograph.monitoring import CheckResult
-from heliograph.processes.checks.restore_check import ProcessesRun, excluding_other_processes
+from heliograph.processes.checks.restore_check import ProcessesRun, exclude_other_processes
 from heliograph.users import two_step
 from heliograph.webhooks import endpoints
 
-PLACES: Final[tuple[Sealed, ...]] = (
+PLACES: Final[tuple[SealedColumn, ...]] = (
     *carriers.SEALED,
     *endpoints.SEALED,
     *otp.SEALED,
@@ -105,7 +105,7 @@ async def _bring_into_use(db: Database, settings: Settings, *, lost: bool) -> in
     ones have left in `workers` do not count.
     """
     try:
-        async with excluding_other_processes(db, settings):
+        async with exclude_other_processes(db, settings):
             return await asyncio.to_thread(
                 db.transact, lambda tx: _replace(tx, settings, lost=lost, alone=True)
             )
@@ -116,12 +116,12 @@ async def _bring_into_use(db: Database, settings: Settings, *, lost: bool) -> in
 
 
 def _replace(tx: Connection, settings: Settings, *, lost: bool, alone: bool) -> int:
-    there = secret_key_canary.found(tx, locked=True) or secret_key_canary.make(
+    there = secret_key_canary.load(tx, locked=True) or secret_key_canary.make(
         tx, settings.secret_key, clock.now_ms()
     )
     if not lost:
         secret_key_canary.in_use(there, settings.secret_keys)
-    if secret_key_canary.is_of(there.sealed, settings.secret_key):
+    if secret_key_canary.is_made_with(there.sealed, settings.secret_key):
         return there.since_ms
     if not alone:
         _require_known(tx, settings.secret_key)
@@ -146,7 +146,7 @@ def _require_known(tx: Connection, secret_key: str) -> None:
         )
 
 
-def _reseal(db: Database, place: Sealed, keys: SecretKeys, now_ms: int) -> int:
+def _reseal(db: Database, place: SealedColumn, keys: SecretKeys, now_ms: int) -> int:
     done, last = 0, None
     while True:
         batch = db.transact(partial(reseal_some, place=place, keys=keys, after=last, now_ms=now_ms))
@@ -157,7 +157,7 @@ def _reseal(db: Database, place: Sealed, keys: SecretKeys, now_ms: int) -> int:
 
 def findings_of_key(tx: Connection, settings: Settings) -> Iterator[CheckResult]:
     """Yields what `heliograph doctor` says of the secret key."""
-    there = secret_key_canary.found(tx)
+    there = secret_key_canary.load(tx)
     try:
         if there is not None:
             secret_key_canary.in_use(there, settings.secret_keys)
@@ -206,14 +206,14 @@ def _finding_of_key(
             " encrypted with it yet",
             "heliograph secret rotate goes on where it was interrupted",
         )
-    if not secret_key_canary.is_of(there.sealed, settings.secret_key):
+    if not secret_key_canary.is_made_with(there.sealed, settings.secret_key):
         return CheckResult(
             "secret key",
             "warning",
             "HELIOGRAPH_SECRET_KEY is not in use yet",
             "heliograph secret rotate brings it into use",
         )
-    if len(known(settings.secret_keys)) > 1:
+    if len(keys_of(settings.secret_keys)) > 1:
         until_ms = there.since_ms + STILL_VALID_MS
         if now_ms < until_ms:
             return CheckResult(

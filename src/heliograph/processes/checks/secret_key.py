@@ -3,7 +3,7 @@ database's secrets are stored under.
 """
 
 from heliograph.base import clock
-from heliograph.base.secrets import Keys, known
+from heliograph.base.secrets import Keys, keys_of
 from heliograph.base.settings import SettingError, Settings
 from heliograph.database import secret_key_canary
 from heliograph.database.database import Database
@@ -17,7 +17,7 @@ def require_secret_key(db: Database, settings: Settings) -> None:
     Raises SettingError, Unavailable.
     """
     with db.read() as tx:
-        there = secret_key_canary.found(tx)
+        there = secret_key_canary.load(tx)
     secret_key_canary.in_use(
         there if there is not None else _begun(db, settings.secret_keys), settings.secret_keys
     )
@@ -33,7 +33,7 @@ def _begun(db: Database, keys: Keys) -> Canary:
 
     with db.read() as tx:
         # while one replaces another, the one before comes first
-        secret_key = key_of_stored(tx, list(reversed(known(keys))), clock.now_ms())
+        secret_key = key_of_stored(tx, list(reversed(keys_of(keys))), clock.now_ms())
     if secret_key is None:
         raise SettingError(
             "HELIOGRAPH_SECRET_KEY",

@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.clock import DAY_MS, date_in_utc, rfc3339
 from heliograph.wallet.entry import Entry
-from heliograph.wallet.files.ledger_export import ExportWanted, Names
+from heliograph.wallet.files.ledger_export import AccountNames, ExportWanted
 from heliograph.wallet.ledger import BANK_ID, ID_PREFIX, ISSUANCE_ID, SALES_ID
 from heliograph.wallet.money import to_text
 
@@ -48,7 +48,7 @@ class BeancountLedger:
     def __init__(self, wanted: ExportWanted) -> None:
         span = wanted.span
         self._only_id = wanted.account_id
-        self._names = Names()
+        self._names = AccountNames()
         self._opens_on = EPOCH if span.since_ms is None else date_in_utc(span.since_ms)
         self._last_ms = span.since_ms or 0
         self._opened: set[str] = set()
@@ -77,10 +77,12 @@ class BeancountLedger:
             if before:
                 parts.append(
                     f'\n{self._opens_on} * "Held before"\n'
-                    f"  {side.account}  {_shown(-before, side.commodity)}\n"
-                    f"  {OPENING}  {_shown(before, side.commodity)}\n"
+                    f"  {side.account}  {_amount_text(-before, side.commodity)}\n"
+                    f"  {OPENING}  {_amount_text(before, side.commodity)}\n"
                 )
-            parts.append(f"\n{ends_on} balance {side.account}  {_shown(-after, side.commodity)}\n")
+            parts.append(
+                f"\n{ends_on} balance {side.account}  {_amount_text(-after, side.commodity)}\n"
+            )
         return "".join(parts)
 
     def _transaction(self, tx: Connection, entry: Entry) -> str:
@@ -105,8 +107,8 @@ class BeancountLedger:
             (entry.currency, entry.amount_minor, there_money),
         ):
             if moved:
-                said += f"  {account}  {_shown(-moved, commodity)}\n"
-                said += f"  {there}  {_shown(moved, commodity)}\n"
+                said += f"  {account}  {_amount_text(-moved, commodity)}\n"
+                said += f"  {there}  {_amount_text(moved, commodity)}\n"
         if self._only_id in (None, entry.account_id):
             self._follow(_HeldFigure(account, CREDITS), entry.credits, entry.credits_after)
             money = _HeldFigure(account, entry.currency)
@@ -137,7 +139,7 @@ class BeancountLedger:
 
     def _customer(self, tx: Connection, account_id: str) -> tuple[str, str]:
         """Returns an account in the file, and what opens it where it is named first."""
-        named = self._names.of(tx, account_id)
+        named = self._names.account_of(tx, account_id)
         account = f"Liabilities:Customers:{named.text_id.replace('_', '-').upper()}"
         if account in self._opened:
             return account, ""
@@ -148,7 +150,7 @@ class BeancountLedger:
         return f"{EPOCH} open {account}\n"
 
 
-def _shown(figure: int, commodity: str) -> str:
+def _amount_text(figure: int, commodity: str) -> str:
     return f"{figure} {CREDITS}" if commodity == CREDITS else to_text(figure, commodity)
 
 

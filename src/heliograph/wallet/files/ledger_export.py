@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts
 from heliograph.base import clock, ids
 from heliograph.base.clock import rfc3339
-from heliograph.base.csv.cells import DELIMITER, line_of, neutral
+from heliograph.base.csv.cells import DELIMITER, line_of, neutralize
 from heliograph.base.errors import NotFound
 from heliograph.base.paging import Span, first_id_of
 from heliograph.database.reads import records_of
@@ -61,13 +61,13 @@ class ExportedAccount(NamedTuple):
     name: str
 
 
-class Names:
+class AccountNames:
     """Looks up the accounts that a file names, each once."""
 
     def __init__(self) -> None:
         self._known: dict[str, ExportedAccount] = {}
 
-    def of(self, tx: Connection, account_id: str) -> ExportedAccount:
+    def account_of(self, tx: Connection, account_id: str) -> ExportedAccount:
         """Returns how an account is named. One that is not stored is named by its raw id."""
         if account_id not in self._known:
             try:
@@ -96,7 +96,7 @@ class CsvLedger:
     """Makes a line of CSV for each entry, with the signs of its account."""
 
     def __init__(self) -> None:
-        self._names = Names()
+        self._names = AccountNames()
 
     def head(self) -> str:
         return line_of(COLUMNS, DELIMITER)
@@ -118,8 +118,8 @@ class CsvLedger:
             rfc3339(entry.created_at_ms),
             ids.text_of_raw(ID_PREFIX, entry.id),
             entry.type,
-            self._names.of(tx, entry.account_id).text_id,
-            self._names.of(tx, counterpart).text_id if service is None else service,
+            self._names.account_of(tx, entry.account_id).text_id,
+            self._names.account_of(tx, counterpart).text_id if service is None else service,
             str(entry.credits),
             money(entry.amount_minor),
             entry.currency,
@@ -128,8 +128,8 @@ class CsvLedger:
             "" if there_after is None else str(there_after),
             # of a wallet that may be in another currency, unless money went there
             money(entry.counterpart_balance_after_minor) if entry.amount_minor else "",
-            neutral(entry.reference or ""),
-            neutral(entry.description),
+            neutralize(entry.reference or ""),
+            neutralize(entry.description),
         )
         return line_of(cells, DELIMITER)
 
@@ -158,7 +158,7 @@ class _LedgerReading:
 
     def next_piece(self, tx: Connection, above: str | None) -> tuple[str, str | None]:
         if self._unsettled is not None:
-            return self._waiting(above)
+            return self._wait_for_entries(above)
         settled_ms = clock.now_ms() - SETTLED_AFTER_MS
         until_ms = self._wanted.span.until_ms
         is_all = until_ms is not None and until_ms <= settled_ms
@@ -171,7 +171,7 @@ class _LedgerReading:
             return text + self._of.foot(), None
         last = entries[-1].id if entries else above
         self._unsettled = self._read_unsettled(tx, last)
-        rest, after = self._waiting(last or first_id_of(0))
+        rest, after = self._wait_for_entries(last or first_id_of(0))
         return text + rest, after
 
     def _until(self, until_ms: int | None) -> ExportWanted:
@@ -189,7 +189,7 @@ class _LedgerReading:
         file.seek(0)
         return file
 
-    def _waiting(self, above: str | None) -> tuple[str, str | None]:
+    def _wait_for_entries(self, above: str | None) -> tuple[str, str | None]:
         assert self._unsettled is not None
         text = self._unsettled.read(WAITING_CHARACTERS)
         if len(text) == WAITING_CHARACTERS:

@@ -5,7 +5,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from heliograph.base.csv.cells import DELIMITER, line_of, neutral
+from heliograph.base.csv.cells import DELIMITER, line_of, neutralize
 from heliograph.wallet.entry import Entry
 from heliograph.wallet.ledger import as_record
 
@@ -44,4 +44,4 @@ def _line(record: dict[str, Any]) -> str:
 def _cell(name: str, value: Any) -> str:
     if value is None:
         return ""
-    return str(value) if name in _FIGURES else neutral(str(value))
+    return str(value) if name in _FIGURES else neutralize(str(value))

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.csv.cells import DELIMITER, line_of, neutral
+from heliograph.base.csv.cells import DELIMITER, line_of, neutralize
 from heliograph.base.paging import PageWanted, Span, first_id_of
 from heliograph.base.short_texts import refused
 from heliograph.wallet.account_ledger import SEEN_FROM_THERE, page
@@ -77,9 +77,9 @@ def statement(tx: Connection, account_id: str, month: str) -> MonthStatement:
         month,
         span,
         wallet_of(tx, account_id).currency,
-        _held_before(tx, account_id, span.since_ms),
+        _figures_before(tx, account_id, span.since_ms),
         sums_of(tx, account_id, span),
-        _held_before(tx, account_id, span.until_ms),
+        _figures_before(tx, account_id, span.until_ms),
     )
 
 
@@ -93,7 +93,7 @@ def sums_of(tx: Connection, account_id: str, span: Span) -> list[EntrySums]:
         columns.counterpart_id == account_id, columns.counterpart_credits_after.is_not(None)
     )
     for whose, sign in ((columns.account_id == account_id, 1), (others, -1)):
-        for found in _added_up(tx, whose, span):
+        for found in _sum_entries(tx, whose, span):
             entry_type = found.type if sign > 0 else SEEN_FROM_THERE[found.type]
             known = sums[entry_type]
             sums[entry_type] = EntrySums(
@@ -115,12 +115,12 @@ def statement_file(of: MonthStatement) -> str:
     lines = [line_of(COLUMNS, DELIMITER)]
     for line, entries, credits, amount_minor in rows:
         amount = str(to_number(amount_minor, of.currency))
-        cells = (neutral(of.month), line, entries, str(credits), amount, of.currency)
+        cells = (neutralize(of.month), line, entries, str(credits), amount, of.currency)
         lines.append(line_of(cells, DELIMITER))
     return "".join(lines)
 
 
-def _added_up(tx: Connection, whose: sa.ColumnElement[bool], span: Span) -> list[EntrySums]:
+def _sum_entries(tx: Connection, whose: sa.ColumnElement[bool], span: Span) -> list[EntrySums]:
     assert span.since_ms is not None
     assert span.until_ms is not None
     columns = ledger_entries.c
@@ -145,7 +145,7 @@ def _added_up(tx: Connection, whose: sa.ColumnElement[bool], span: Span) -> list
     ]
 
 
-def _held_before(tx: Connection, account_id: str, at_ms: int | None) -> Figures:
+def _figures_before(tx: Connection, account_id: str, at_ms: int | None) -> Figures:
     last = page(tx, account_id, PageWanted(1, None), Span(None, at_ms))
     return next(
         (Figures(entry.balance_after_minor, entry.credits_after) for entry in last), Figures(0, 0)

@@ -82,8 +82,8 @@ def pdf_of_statement(
     to_file = BytesIO()
     canvas = Canvas(to_file, pagesize=(WIDTH, HEIGHT), pageCompression=1)
     canvas.setTitle(_drawable(f"Statement {of.month}, {holder.name}"))
-    rows = [*_sums(of), *_listed(of, lines)]
-    pages = list(_paged(rows))
+    rows = [*_sums(of), *_entry_rows(of, lines)]
+    pages = list(_paginate(rows))
     for number, on_page in enumerate(pages, 1):
         _draw_head(canvas, holder, of, now_ms)
         y = TOP
@@ -106,7 +106,7 @@ def _sums(of: MonthStatement) -> Iterator[_StatementRow]:
     )
 
 
-def _listed(of: MonthStatement, lines: StatementLines) -> Iterator[_StatementRow]:
+def _entry_rows(of: MonthStatement, lines: StatementLines) -> Iterator[_StatementRow]:
     title = "The entries, by day and kind" if lines.are_by_day else "The entries"
     yield _StatementRow("", "", (), "", "")
     yield _StatementRow(
@@ -131,7 +131,7 @@ def _line(of: MonthStatement, each: StatementLine) -> _StatementRow:
     return _StatementRow(
         each.at,
         TYPE_WORDS[each.type],
-        _wrapped(_drawable(each.description)),
+        _wrap(_drawable(each.description)),
         _signed(each.credits),
         _signed_money(each.amount_minor, of.currency),
     )
@@ -146,7 +146,7 @@ def _note(holder: StatementHolder, of: MonthStatement, lines: StatementLines) ->
     return "The entries add up to the figures."
 
 
-def _paged(rows: list[_StatementRow]) -> Iterator[list[_StatementRow]]:
+def _paginate(rows: list[_StatementRow]) -> Iterator[list[_StatementRow]]:
     on_page: list[_StatementRow] = []
     y = TOP
     for row in rows:
@@ -163,7 +163,7 @@ def _height(row: _StatementRow) -> float:
 
 
 def _draw_head(canvas: "Canvas", holder: StatementHolder, of: MonthStatement, now_ms: int) -> None:
-    name = _wrapped(_drawable(holder.name), BOLD, 14.0, 330.0)
+    name = _wrap(_drawable(holder.name), BOLD, 14.0, 330.0)
     canvas.setFont(BOLD, 14)
     canvas.drawString(MARGIN, HEIGHT - 58, name[0] + ("…" if len(name) > 1 else ""))
     canvas.drawRightString(MONEY_RIGHT, HEIGHT - 58, f"Statement {of.month}")
@@ -197,7 +197,7 @@ def _draw_row(canvas: "Canvas", row: _StatementRow, y: float) -> float:
     return y - _height(row)
 
 
-def _wrapped(
+def _wrap(
     text: str, font: str = PLAIN, size: float = SIZE, width: float = TEXT_WIDTH
 ) -> tuple[str, ...]:
     """Breaks a text into lines of a width, at spaces where there are some."""

@@ -191,7 +191,7 @@ def check_url(url: str, allow: AllowedNetworks = CLOSED) -> None:
             "must be written https://HOST[:PORT]/PATH[?QUERY], with any other character as %XX",
         )
     host = match[2]
-    local = _check_host(host, allow)
+    local = _run_probe(host, allow)
     if scheme != "https" and not (local and allow.loopback):
         raise refused(FIELD, "must begin with https://")
     port = int(match[3] or (HTTPS_PORT if scheme == "https" else 80))
@@ -207,7 +207,7 @@ def check_url(url: str, allow: AllowedNetworks = CLOSED) -> None:
         )
 
 
-def _check_host(host: str, allow: AllowedNetworks) -> bool:
+def _run_probe(host: str, allow: AllowedNetworks) -> bool:
     """Returns whether a host is this machine's own loopback. Raises InvalidRequest."""
     address = _literal(host)
     if address is not None:
@@ -251,7 +251,7 @@ class AddressRefused(OSError):
         super().__init__("the address is not public")
 
 
-def judged_socket(
+def guarded_socket(
     info: tuple[int, int, int, str, tuple[str | int, ...]], allow: AllowedNetworks
 ) -> socket.socket:
     """Returns the socket that will be connected to `info`'s address, as getaddrinfo gives it.

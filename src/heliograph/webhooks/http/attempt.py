@@ -19,7 +19,7 @@ Reason = Literal[
 NO_FILES: Final[Reason] = "no_files"
 
 
-class Answered(NamedTuple):
+class HttpAnswer(NamedTuple):
     """Says that an answer came whole, or that its first 64 KiB did. A redirect is an answer like
     any other; it is not followed.
     """
@@ -34,7 +34,7 @@ class Answered(NamedTuple):
         return 200 <= self.status < 300
 
 
-class Failed(NamedTuple):
+class PostFailure(NamedTuple):
     """Says that there was no answer, or not the whole of it."""
 
     reason: Reason

@@ -20,9 +20,9 @@ from heliograph.webhooks.http.address_guard import (
     AddressRefused,
     AllowedNetworks,
     check_url,
-    judged_socket,
+    guarded_socket,
 )
-from heliograph.webhooks.http.attempt import NO_FILES, Answered, Failed, Reason
+from heliograph.webhooks.http.attempt import NO_FILES, HttpAnswer, PostFailure, Reason
 from heliograph.webhooks.http.connection import PostConnection
 from heliograph.webhooks.http.dns import LookUp, Resolver, of_account, system_look_up
 from heliograph.webhooks.http.http_answer import RETRY_AFTER_MAX, BadAnswer
@@ -92,7 +92,7 @@ class Poster:
 
     async def post(
         self, url: str, headers: Mapping[str, str], body: bytes, account_id: str = ""
-    ) -> Answered | Failed:
+    ) -> HttpAnswer | PostFailure:
         """Posts one event, and never raises for what the other side does. `headers` are ours:
         nothing in them is a customer's. `account_id` says whose endpoint it is.
         """
@@ -104,7 +104,7 @@ class Poster:
                 connection = await self._connector.connect(target.where, [], self._connecting)
                 try:
                     answer = await cast(PostConnection, connection.protocol).answer_to(
-                        _written(target, headers, body)
+                        _request_octets(target, headers, body)
                     )
                 except BaseException:
                     connection.close()
@@ -116,14 +116,14 @@ class Poster:
             retry_after = (
                 None if answer.retry_after is None else _line(answer.retry_after, RETRY_AFTER_MAX)
             )
-            return Answered(answer.status, time.perf_counter() - began, answer.text, retry_after)
+            return HttpAnswer(answer.status, time.perf_counter() - began, answer.text, retry_after)
         except (TimeoutError, InvalidRequest, aiohttp.ClientError, BadAnswer, OSError) as error:
             reason, detail = _reason_and_words(error)
             if (reason == "connect" and self._ran_out_s >= began) or (
-                reason == "dns" and not open_files.are_left()
+                reason == "dns" and not open_files.has_room()
             ):
                 reason, detail = NO_FILES, "this process can open no connection"
-            return Failed(reason, _line(detail, DETAIL_MAX), time.perf_counter() - began)
+            return PostFailure(reason, _line(detail, DETAIL_MAX), time.perf_counter() - began)
 
     def _socket(
         self, info: tuple[int, int, int, str, tuple[str | int, ...]], allow: AllowedNetworks
@@ -132,7 +132,7 @@ class Poster:
         noted here.
         """
         try:
-            made = judged_socket(info, allow)
+            made = guarded_socket(info, allow)
         except OSError as error:
             if error.errno in open_files.EXHAUSTED:
                 self._ran_out_s = time.perf_counter()
@@ -177,7 +177,7 @@ def _target(url: str, account_id: str, allow: AllowedNetworks) -> _ReceiverAddre
     )
 
 
-def _written(target: _ReceiverAddress, headers: Mapping[str, str], body: bytes) -> bytes:
+def _request_octets(target: _ReceiverAddress, headers: Mapping[str, str], body: bytes) -> bytes:
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
     return f"{target.head}{lines}Content-Length: {len(body)}\r\n\r\n".encode("ascii") + body
 

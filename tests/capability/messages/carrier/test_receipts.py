@@ -30,14 +30,14 @@ async def test_a_final_receipt_ends_the_message_and_nothing_after_it_counts(
     (ref,) = link.answer(*link.open.values())
     for early in (ReceiptState.ENROUTE, ReceiptState.ACCEPTD):
         link.receive(ref, PHONE, early)
-        await link.turn.once()
+        await link.turn.run_once()
         assert house.statuses() == ["sent"]
     link.receive(ref, PHONE, state)
-    await link.turn.once()
+    await link.turn.run_once()
     first = house.messages()
     for other in ReceiptState:
         link.receive(ref, PHONE, other)
-        await link.turn.once()
+        await link.turn.run_once()
     assert house.statuses() == [MEANING[state]]
     assert house.messages() == first
     assert house.credits() == 999  # a carrier took it: paid
@@ -51,10 +51,10 @@ async def test_a_receipt_that_comes_before_the_answer_is_not_lost(
 ) -> None:
     link = await house.submitted()
     link.receive("aa1", PHONE, state)
-    await link.turn.once()
+    await link.turn.run_once()
     assert (house.statuses(), len(link.acknowledged)) == (["queued"], 1)
     link.answer(*link.open.values(), ref="aa1")
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == [MEANING[state]]
 
 
@@ -66,7 +66,7 @@ async def test_receipt_and_answer_may_come_in_one_turn_in_any_order(house: House
     link.answer(one, ref="aa1")
     link.answer(two, ref="aa2")
     link.receive("aa2", two.recipient)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered"] * 2
 
 
@@ -77,9 +77,9 @@ async def test_one_receipt_a_thousand_times_is_one_change(house: House) -> None:
     for _ in range(3):
         for _ in range(333):
             link.receive(ref, phones(1)[0])
-        await link.turn.once()
+        await link.turn.run_once()
     link.receive(ref, phones(1)[0])
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered", "sent"]
     assert len(link.acknowledged) == 1_000
     assert house.count(carrier_refs) == 2
@@ -92,7 +92,7 @@ async def test_a_message_is_delivered_when_all_its_parts_are(house: House) -> No
     for ref in reversed(refs):
         assert house.statuses() != ["delivered"]
         link.receive(ref, PHONE)
-        await link.turn.once()
+        await link.turn.run_once()
     assert house.statuses() == ["delivered"]
 
 
@@ -104,7 +104,7 @@ async def test_one_undelivered_part_fails_the_message_and_is_paid_for(house: Hou
         refs, (ReceiptState.DELIVRD, ReceiptState.UNDELIV, ReceiptState.DELIVRD), strict=True
     ):
         link.receive(ref, PHONE, state, error="001")
-        await link.turn.once()
+        await link.turn.run_once()
     assert house.statuses() == ["failed/undeliverable"]
     assert house.credits() == 997
 
@@ -117,11 +117,11 @@ async def test_a_failed_part_ends_the_message_though_the_others_are_still_on_the
     one, two, three = link.submitted
     (ref,) = link.answer(one)
     link.receive(ref, PHONE, ReceiptState.UNDELIV)
-    await link.turn.once()
+    await link.turn.run_once()
     assert (house.statuses(), house.credits()) == (["failed/undeliverable"], 997)
     link.answer(two, three, outcome=Outcome.THROTTLED)
-    await link.turn.once()
-    await link.turn.once()
+    await link.turn.run_once()
+    await link.turn.run_once()
     assert (len(link.submitted), house.credits()) == (3, 999)
     house.assert_sound()
 
@@ -130,13 +130,13 @@ async def test_a_failed_part_ends_the_message_though_the_others_are_still_on_the
 async def test_with_receipts_for_the_last_part_that_one_decides(house: House) -> None:
     await house.send([PHONE, phones(1)[0]], THREE_SEGMENTS)
     link = house.turn(receipts="last")
-    await link.turn.once()
+    await link.turn.run_once()
     refs = link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["sent"] * 2
     link.receive(refs[2], PHONE)
     link.receive(refs[5], phones(1)[0], ReceiptState.UNDELIV)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered", "failed/undeliverable"]
 
 
@@ -144,9 +144,9 @@ async def test_with_receipts_for_the_last_part_that_one_decides(house: House) ->
 async def test_a_message_whose_receipts_never_come_stays_sent(house: House) -> None:
     await house.send(PHONE, THREE_SEGMENTS)
     link = house.turn(receipts="none")
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["sent"]
 
 
@@ -160,7 +160,7 @@ async def test_a_receipt_that_cannot_be_read_is_kept_and_acknowledged(house: Hou
     link.receive("a\0b", PHONE, error="x\0y")
     link.receive("7" * 500, PHONE, error="1" * 32)
     link.receive(refs[1], phones(2)[1])
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered"] * 2
     assert len(link.acknowledged) == 6
     with house.db.read() as tx:
@@ -198,8 +198,8 @@ async def test_what_a_receipt_quotes_of_the_message_is_not_stored(
         message = pdu.ShortMessage(
             PHONE, "AMINA", b"" if payload else octets, esm_class, coding, tlvs=payload
         )
-        link.turn.received([read_receipt(message, object())])
-    await link.turn.once()
+        link.turn.on_receipts([read_receipt(message, object())])
+    await link.turn.run_once()
     assert (house.count(unmatched_receipts), len(link.acknowledged)) == (2, 2)
     with house.db.read() as tx:
         stored = repr(
@@ -220,9 +220,9 @@ async def test_a_receipt_is_acknowledged_only_when_it_is_stored(house: House) ->
     house.db.fates = ["lost", "reply lost"]
     for _ in range(2):
         with pytest.raises(Unavailable):
-            await link.turn.once()
+            await link.turn.run_once()
         assert link.acknowledged == []
-    await link.turn.once()
+    await link.turn.run_once()
     assert link.acknowledged == [receipt]
     assert house.statuses() == ["delivered"]
 
@@ -232,10 +232,10 @@ async def test_a_receipt_for_another_handset_is_none_of_the_messages(house: Hous
     link = await house.submitted()
     (ref,) = link.answer(*link.open.values())
     link.receive(ref, "233209999999", ReceiptState.UNDELIV)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["sent"]
     link.receive(ref, PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered"]
 
 
@@ -247,5 +247,5 @@ async def test_a_carrier_may_print_the_handset_without_its_country_code_or_not_a
     link = await house.submitted()
     (ref,) = link.answer(*link.open.values())
     link.receive(ref, printed)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered"]

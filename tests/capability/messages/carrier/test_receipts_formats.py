@@ -64,7 +64,7 @@ async def traffic(
     else:
         for _ in numbers:
             await house.send(to)
-    await link.turn.once()
+    await link.turn.run_once()
     answer, receipt = prints
     pairs = list(zip(numbers, link.submitted[-len(numbers) :], strict=True))
     for few in (pairs[k : k + 7] for k in range(0, len(pairs), 7)):
@@ -76,7 +76,7 @@ async def traffic(
                     link.receive(
                         receipt(number), submission.recipient if known else None, truth(number)
                     )
-            await link.turn.once()
+            await link.turn.run_once()
 
 
 async def read_anew(house: House, id_format: str) -> int:
@@ -143,7 +143,7 @@ async def test_a_receipt_that_waits_leaves_no_word_for_the_message_whose_id_it_s
         await read_anew(house, "auto")
     link.turn.carrier = house.turn(id_format="dec").turn.carrier
     link.receive(str(0x258), PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["sent", "delivered"]
     await read_anew(house, "dec")
     assert house.statuses() == ["failed/undeliverable", "delivered"]
@@ -193,7 +193,7 @@ async def test_what_agrees_by_chance_now_and_then_does_not_keep_the_format_from_
     link = house.turn(window=400)
     await traffic(house, link, range(0x100, 0x101), HEX_ANSWERED, to=PHONE)
     link.receive("100", PHONE)  # decimal, of a message of before whose answer was lost
-    await link.turn.once()
+    await link.turn.run_once()
     assert link.turn.matched == 1
     # with the first one's own receipt one too few, and then just enough
     await traffic(house, link, range(1_002, 1_000 + MAJORITY), HEX_ANSWERED)
@@ -228,9 +228,9 @@ async def test_a_receipt_that_is_read_anew_keeps_its_age_and_waits_where_its_ans
 ) -> None:
     await house.send(PHONE)
     link = house.turn(id_format="hex")
-    await link.turn.once()
+    await link.turn.run_once()
     link.receive("00256", PHONE, reference=0x17)
-    await link.turn.once()
+    await link.turn.run_once()
     came_ms = clock.now_ms()
     clock.move(by_ms=60_000)
     for _ in range(2):
@@ -240,7 +240,7 @@ async def test_a_receipt_that_is_read_anew_keeps_its_age_and_waits_where_its_ans
     assert (row.ref, row.printed, row.user_message_reference) == ("100", "00256", 0x17)
     assert row.created_at_ms <= came_ms
     link.answer(*link.open.values(), ref="100")
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered"]
 
 
@@ -251,7 +251,7 @@ async def test_ids_that_differ_only_in_case_are_two_unless_they_are_numbers(hous
         link.answer(submission, ref=ref)
     for submission, ref in zip(link.submitted, ("Gh2a", "gH2A", "a1f", "0000gh2a"), strict=True):
         link.receive(ref, submission.recipient)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered"] * 4
 
 
@@ -365,7 +365,7 @@ async def test_a_format_that_was_set_rightly_stays_whatever_agrees_by_chance(
     await traffic(house, link, numbers, (prints[0], lambda number: "-"), to=PHONE)
     for number in range(700, 3_000):
         link.receive(prints[1](number), PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert count_unmatched(house) > 2_000
     assert await at_work.sweep() == id_format
 

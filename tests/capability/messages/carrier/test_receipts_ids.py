@@ -26,17 +26,17 @@ async def test_an_id_that_the_carrier_uses_anew_belongs_to_the_new_message(house
     link = await house.submitted(phones(1))
     link.answer(*link.open.values(), ref="1")
     link.receive("1", phones(1)[0])
-    await link.turn.once()
+    await link.turn.run_once()
     await house.send(PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values(), ref="1")
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered", "sent"]
     link.receive("1", phones(1)[0], ReceiptState.UNDELIV)  # the first one's, once more
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered", "sent"]
     link.receive("1", PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered", "delivered"]
 
 
@@ -61,10 +61,10 @@ async def test_an_id_is_the_same_however_it_is_printed(
 ) -> None:
     await house.send()
     link = house.turn(id_format=id_format)
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values(), ref=answered)
     link.receive(printed, PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered"]
 
 
@@ -75,7 +75,7 @@ async def test_decimal_100_is_not_hexadecimal_100(house: House) -> None:
     link.answer(link.submitted[1], ref="100")
     # decimal for the first one's; as it is the second one's, whose handset is another
     link.receive("100", PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["sent", "sent"]
 
 
@@ -96,7 +96,7 @@ async def test_how_a_carrier_prints_its_ids_is_learnt_from_evidence(
     for k, submission in enumerate(link.submitted):
         assert await learnt(house, link) == (id_format if k >= enough else None)
         link.receive(prints.format(first_id + 11 * k), submission.recipient)
-        await link.turn.once()
+        await link.turn.run_once()
     assert house.statuses() == ["sent"] * 5
     assert await rematch(house, id_format) == 5
     assert house.statuses() == ["delivered"] * 5
@@ -112,16 +112,16 @@ async def test_nothing_is_learnt_from_receipts_of_other_handsets_or_where_ids_ma
         link.answer(submission, ref=f"{7_000_000 + k:x}")
     for k in range(4):
         link.receive(str(7_000_000 + k), "233209999999")
-    await link.turn.once()
+    await link.turn.run_once()
     assert await learnt(house, link) is None
     assert await rematch(house, "dec") == 0
     assert house.statuses() == ["sent"] * 5
     link.receive(f"{7_000_004:x}", link.submitted[4].recipient)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await learnt(house, link) == AS_IS
     for k, submission in enumerate(link.submitted[:4]):
         link.receive(str(7_000_000 + k), submission.recipient)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await learnt(house, link) is None
 
 
@@ -135,9 +135,9 @@ async def test_all_unmatched_receipts_are_read_anew_however_many_there_are(
         link.answer(submission, ref=f"{7_000_000 + k:x}")
         link.receive(str(7_000_000 + k), submission.recipient)
         if k % 3 == 0:
-            await link.turn.once()
+            await link.turn.run_once()
         link.receive(str(8_000_000 + k), submission.recipient)  # finds nothing, and hides nothing
-    await link.turn.once()
+    await link.turn.run_once()
     assert await rematch(house, "dec") == 10
     assert house.statuses() == ["delivered"] * 10
 
@@ -149,7 +149,7 @@ async def test_ids_of_one_digit_prove_no_base(house: House) -> None:
         link.answer(submission, ref=f"{k:x}")
     for k, submission in enumerate(link.submitted, 1):
         link.receive(str(k), submission.recipient)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered"] * 9 + ["sent"] * 3
     assert link.turn.matched == 0
     assert await learnt(house, link) == "dec"
@@ -171,7 +171,7 @@ async def test_a_receipt_waits_while_its_small_id_may_be_that_of_an_unanswered_m
     link = await house.submitted([PHONE])
     link.answer(*link.open.values(), ref=ref)
     await house.send(PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     link.receive(ref, recipient)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == [status, "queued"]

@@ -23,11 +23,11 @@ TEN_SEGMENTS = "x" * 1_530
 async def test_no_more_goes_out_than_the_window_has_room_for(house: House) -> None:
     await house.send(phones(25))
     link = house.turn(window=10)
-    await link.turn.once()
-    await link.turn.once()
+    await link.turn.run_once()
+    await link.turn.run_once()
     assert len(link.submitted) == 10
     link.answer(*list(link.open.values())[:4])
-    await link.turn.once()
+    await link.turn.run_once()
     assert (len(link.submitted), len(link.open)) == (14, 10)
     await until_nothing_waits(link)
     assert not twice(link)
@@ -70,8 +70,8 @@ async def test_an_answer_means_the_same_when_its_commit_was_lost(
     house.db.fates = [fate]
     if fate:
         with pytest.raises(Unavailable):
-            await link.turn.once()
-    await link.turn.once()
+            await link.turn.run_once()
+    await link.turn.run_once()
     assert (house.statuses()[0], house.count(inflight), house.count(queue)) == MEANING[outcome]
     house.assert_sound()
 
@@ -85,8 +85,8 @@ async def test_claims_whose_commit_was_lost_go_out_once(house: House, fate: str)
     for _ in range(3):
         house.db.fates = [fate]
         with pytest.raises(Unavailable):
-            await link.turn.once()
-        await link.turn.once()
+            await link.turn.run_once()
+        await link.turn.run_once()
         link.answer(*link.open.values())
     await until_nothing_waits(link)
     assert len(link.submitted) == 24
@@ -104,7 +104,7 @@ async def test_parts_that_come_back_one_after_the_other_go_out_again_once_each(
     for submission in list(link.open.values()):
         link.answer(submission, outcome=outcome)
         link.state = LinkState.BACKING_OFF
-        await link.turn.once()
+        await link.turn.run_once()
     assert house.count(queue) == 1
     link.state = LinkState.BOUND
     clock.move(by_ms=RETRY_DELAYS_MS[0])
@@ -118,10 +118,10 @@ async def test_a_throttled_message_waits_a_moment_and_keeps_its_tries(house: Hou
     link = await house.submitted()
     for _ in range(5):
         link.answer(*link.open.values(), outcome=Outcome.THROTTLED, command_status=0x58)
-        await link.turn.once()
+        await link.turn.run_once()
         assert not link.open
         clock.move(by_ms=THROTTLED_DELAY_MS)
-        await link.turn.once()
+        await link.turn.run_once()
     assert [s.attempt for s in link.submitted] == [1] * 6
 
 
@@ -130,14 +130,14 @@ async def test_a_message_that_met_a_passing_fault_is_tried_three_times(house: Ho
     link = await house.submitted()
     for delay_ms in RETRY_DELAYS_MS:
         link.answer(*link.open.values(), outcome=Outcome.RETRY, command_status=8)
-        await link.turn.once()
+        await link.turn.run_once()
         clock.move(by_ms=delay_ms - 500)
-        await link.turn.once()
+        await link.turn.run_once()
         assert not link.open
         clock.move(by_ms=500)
-        await link.turn.once()
+        await link.turn.run_once()
     link.answer(*link.open.values(), outcome=Outcome.RETRY, command_status=8)
-    await link.turn.once()
+    await link.turn.run_once()
     assert [s.attempt for s in link.submitted] == [1, 2, 3]
     assert house.statuses() == ["failed/carrier_rejected"]
     assert house.credits() == 1_000
@@ -147,7 +147,7 @@ async def test_a_message_that_met_a_passing_fault_is_tried_three_times(house: Ho
 async def test_what_was_never_written_goes_out_at_once_and_has_lost_nothing(house: House) -> None:
     link = await house.submitted(phones(2))
     link.answer(*link.open.values(), outcome=Outcome.UNSPENT)
-    await link.turn.once()
+    await link.turn.run_once()
     assert [(s.recipient, s.attempt) for s in link.submitted] == [
         (phone, 1) for phone in phones(2) * 2
     ]
@@ -158,13 +158,13 @@ async def test_an_answer_that_comes_after_its_time_still_counts(house: House) ->
     link = await house.submitted(phones(3))
     accepted, refused, throttled = list(link.open.values())
     link.answer(accepted, refused, throttled, outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["queued"] * 3
     assert house.count(inflight, inflight.c.state == "in_doubt") == 3
     link.answer(accepted, late=True)
     link.answer(refused, late=True, outcome=Outcome.REFUSED)
     link.answer(throttled, late=True, outcome=Outcome.THROTTLED)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["sent", "failed/carrier_rejected", "queued"]
     assert (house.count(inflight), house.count(queue), house.credits()) == (0, 1, 998)
 
@@ -185,16 +185,16 @@ async def test_a_late_answer_to_the_first_try_says_nothing_of_the_second(
     link = await house.submitted()
     first = link.submitted[0]
     link.answer(first, outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=RESEND_AFTER_MS)
     assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 1
-    await link.turn.once()
+    await link.turn.run_once()
     second = link.submitted[1]
     link.answer(first, outcome=outcome, late=True)
-    await link.turn.once()
+    await link.turn.run_once()
     assert (house.statuses(), house.count(inflight), house.count(queue)) == ([status], 1, 0)
     link.answer(second)
-    await link.turn.once()
+    await link.turn.run_once()
     assert (house.statuses(), house.count(inflight), house.credits()) == (["sent"], 0, 999)
     house.assert_sound()
 
@@ -208,13 +208,13 @@ async def test_a_refused_part_fails_the_message_and_pays_back_what_no_carrier_to
     (ref,) = link.answer(one)
     link.answer(two, outcome=Outcome.REFUSED, command_status=0x0B)
     link.receive(ref, one.recipient)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["failed/carrier_rejected"]
     assert house.credits() == 997  # the third part may still be taken
     link.answer(three)
-    await link.turn.once()
+    await link.turn.run_once()
     link.receive(ref, one.recipient)
-    await link.turn.once()
+    await link.turn.run_once()
     assert (house.statuses(), house.credits(), house.entries("sms_refund")) == (
         ["failed/carrier_rejected"],
         998,
@@ -227,10 +227,10 @@ async def test_a_refused_part_fails_the_message_and_pays_back_what_no_carrier_to
 async def test_nothing_more_of_a_failed_message_goes_out(house: House) -> None:
     link = await house.submitted(text=THREE_SEGMENTS, window=2)
     link.answer(*link.submitted[:1], outcome=Outcome.REFUSED)
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values())
-    await link.turn.once()
-    await link.turn.once()
+    await link.turn.run_once()
+    await link.turn.run_once()
     assert [s.part for s in link.submitted] == [1, 2]
     assert (house.count(inflight), house.count(queue), house.entries("sms_refund")) == (0, 0, [2])
     house.assert_sound()

@@ -76,7 +76,7 @@ async def test_one_thing_that_cannot_be_stored_does_not_stop_what_is_behind_it(
         link.receive(ref, phone)
     # no database takes that number
     poison = Receipt(None, None, None, None, None, 1 << 70, b"poison", object())
-    link.turn.received([poison])
+    link.turn.on_receipts([poison])
     for ref, phone in zip(refs[20:], phones(50)[20:], strict=True):
         link.receive(ref, phone)
     turning = asyncio.create_task(link.turn.run())
@@ -117,13 +117,13 @@ async def test_a_turn_that_is_canceled_at_any_moment_leaves_the_database_usable(
     link = house.turn(window=5)
     for steps in range(40):
         link.answer(*link.open.values())
-        turning = asyncio.create_task(link.turn.once())
+        turning = asyncio.create_task(link.turn.run_once())
         for _ in range(steps):
             await asyncio.sleep(0)
         turning.cancel()
         await asyncio.gather(turning, return_exceptions=True)
         async with asyncio.timeout(5):
-            await link.turn.once()
+            await link.turn.run_once()
     await until_nothing_waits(link)
     assert not twice(link)
     assert house.statuses() == ["sent"] * 300
@@ -136,7 +136,7 @@ async def test_in_an_outage_nothing_is_left_out_and_after_it_only_what_cannot_be
     monkeypatch.setattr(turn, "AFTER_FAULT_S", 0.001)
     link = await house.submitted(phones(20))
     refs = link.answer(*link.open.values())
-    link.turn.received([Receipt(None, None, None, None, None, 1 << 70, b"poison", object())])
+    link.turn.on_receipts([Receipt(None, None, None, None, None, 1 << 70, b"poison", object())])
     for ref, phone in zip(refs, phones(20), strict=True):
         link.receive(ref, phone)
     house.db.fates = ["lost", "reply lost"] * 20
@@ -208,7 +208,7 @@ async def test_what_is_refused_even_as_a_doubt_is_never_submitted_again_and_foun
     successor = house.turn()
     clock.move(by_ms=RESEND_AFTER_MS)
     assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 0  # OTPs
-    await successor.turn.once()
+    await successor.turn.run_once()
     assert (len(link.submitted), successor.submitted) == (2, [])
 
 
@@ -226,9 +226,9 @@ async def test_a_message_that_cannot_be_encoded_fails_alone_and_is_paid_back(
     house.db.fates = [fate]
     if fate:
         with pytest.raises(Unavailable):
-            await link.turn.once()
+            await link.turn.run_once()
     await until_nothing_waits(link)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["sent", "failed/carrier_rejected", "sent"]
     assert (
         len(link.submitted),

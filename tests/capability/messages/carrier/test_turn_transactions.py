@@ -18,7 +18,7 @@ from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.carrier.match import learn_id_format, rematch
-from heliograph.messages.doubt.decide import Decision, DecisionResult, decide, decided_by
+from heliograph.messages.doubt.decide import Decision, DecisionResult, decide, read_decided_by
 from heliograph.messages.doubt.match_receipt import match_to
 from heliograph.messages.doubt.receipts import match_doubts
 from heliograph.messages.states import RESEND_AFTER_MS
@@ -130,13 +130,13 @@ async def decide_by_hand(house: House) -> None:
     """Makes an operator's decisions, and his match of a receipt."""
     await house.send(phones(3, first=900))
     link = house.turn(worker=SUCCESSOR)
-    await link.turn.once()
+    await link.turn.run_once()
     one, *others = [
         submission for submission in link.submitted if submission.recipient in phones(3, first=900)
     ]
     link.answer(*link.submitted, outcome=Outcome.UNANSWERED)
     link.receive("d1", one.recipient)
-    await link.turn.once()
+    await link.turn.run_once()
     facts = CarrierFacts(house.carrier_id, "carrier", id_format="as_is")
     await match_to(
         house.db, facts, "carrier/d1", one.message_id, "kofi", clock.now_ms(), as_one=False
@@ -148,7 +148,7 @@ async def decide_by_hand(house: House) -> None:
             {house.carrier_id: [(submission.message_id, 1)]},
             {house.carrier_id: facts},
             decision,
-            decided_by("kofi", "lost"),
+            read_decided_by("kofi", "lost"),
             done.extend,
         )
         assert done[0].refused is None
@@ -179,7 +179,7 @@ async def test_every_hot_transaction_asks_for_locks_in_one_order(watched: House)
     await house.send(phones(600), "x" * 161, validity_s=60, dry_run=True)
     await house.send(phones(20, first=100), "x" * 161, validity_s=60)
     link = house.turn(window=30)
-    await link.turn.once()
+    await link.turn.run_once()
     accepted, refused, doubtful, throttled, *_ = list(link.open.values())
     link.answer(accepted, ref="6b0000")
     link.answer(refused, outcome=Outcome.REFUSED)
@@ -187,7 +187,7 @@ async def test_every_hot_transaction_asks_for_locks_in_one_order(watched: House)
     link.answer(throttled, outcome=Outcome.THROTTLED)
     link.receive(str(0x6B0000), accepted.recipient)
     link.receive("c1", doubtful.recipient)
-    await link.turn.once()
+    await link.turn.run_once()
     now_ms = clock.now_ms()
     with db.read() as tx:
         routes = routing.Routes(routing.load_routes(tx))
@@ -203,7 +203,7 @@ async def test_every_hot_transaction_asks_for_locks_in_one_order(watched: House)
         == 1
     )
     other = house.turn(carrier_id=second, window=4)
-    await other.turn.once()
+    await other.turn.run_once()
     await house.succeeded()
     clock.move(by_ms=RESEND_AFTER_MS)
     await fail_expired(db, clock.now_ms())

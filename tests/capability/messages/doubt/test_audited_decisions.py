@@ -16,7 +16,7 @@ from heliograph.base.paging import first_id_of
 from heliograph.carriers import ReceiptState
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.doubt import audited_decisions, find, slices, unmatched, work_lists
-from heliograph.messages.doubt.decide import Decision, DecisionResult, decided_by
+from heliograph.messages.doubt.decide import Decision, DecisionResult, read_decided_by
 from heliograph.messages.tables import inflight, operator_decisions, queue
 from heliograph.wallet.tables import ledger_entries
 from tests.support.capability.doubtful import AFTER, TOLD, in_doubt, recorded
@@ -24,7 +24,7 @@ from tests.support.capability.sending import House
 from tests.support.factories import PHONE, awaited, open_account, open_carrier, open_shops, phones
 
 T = TypeVar("T")
-WHO = decided_by("kofi", "ticket 4711")
+WHO = read_decided_by("kofi", "ticket 4711")
 THREE_SEGMENTS = "x" * 400
 
 
@@ -85,7 +85,7 @@ async def test_a_message_that_is_not_in_doubt_is_refused_beside_those_that_are(
 ) -> None:
     link = await in_doubt(house, *phones(2))
     link.answer(link.submitted[0], late=True)
-    await link.turn.once()
+    await link.turn.run_once()
     tried = await settling(house, Decision.CANCELED, is_tried=True)
     assert ["is not in doubt" in (each.refused or "") for each in tried] == [True, False]
 
@@ -107,9 +107,9 @@ async def matching(house: House, receipt_id: str, *, is_tried: bool = False) -> 
 async def test_a_receipt_is_tried_with_a_message_and_then_given_to_it(house: House) -> None:
     link = await in_doubt(house)
     await house.send(PHONE)  # so that it may be of two, and is of none
-    await link.turn.once()
+    await link.turn.run_once()
     link.receive("aa1", PHONE, ReceiptState.UNDELIV)
-    await link.turn.once()
+    await link.turn.run_once()
     with house.db.read() as tx:
         [receipt] = work_lists.oldest_unmatched(tx, house.carrier_id, None, 10)
     receipt_id = unmatched.text_id(receipt, "carrier")
@@ -129,7 +129,7 @@ async def test_a_receipt_is_tried_with_a_message_and_then_given_to_it(house: Hou
 async def test_a_receipt_of_another_handset_is_refused(house: House) -> None:
     link = await in_doubt(house)
     link.receive("aa1", phones(1)[0])
-    await link.turn.once()
+    await link.turn.run_once()
     with pytest.raises(InvalidRequest, match="another handset"):
         await matching(house, "carrier/aa1", is_tried=True)
 
@@ -141,7 +141,7 @@ async def test_the_lists_of_work_go_from_the_oldest_on_and_count_by_carrier(hous
         link.receive(f"aa{number}", phone)
         if number == 3:
             link.receive(None, phone)
-        await link.turn.once()
+        await link.turn.run_once()
         clock.move(by_ms=1_000)
     other = open_carrier(house.db, "other", prefix="44")
     with house.db.read() as tx:
@@ -155,7 +155,7 @@ async def test_the_lists_of_work_go_from_the_oldest_on_and_count_by_carrier(hous
             after = work_lists.place_of(page[-1])
         assert [each.printed for each in seen if each.printed] == [f"aa{n}" for n in range(5)]
         assert (len(seen), sorted(seen, key=lambda each: each.at_ms)) == (6, seen)
-        assert work_lists.waiting(tx, [house.carrier_id, other]) == sorted(
+        assert work_lists.count_waiting(tx, [house.carrier_id, other]) == sorted(
             [
                 work_lists.WaitingForOperator(house.carrier_id, 5, 6),
                 work_lists.WaitingForOperator(other, 0, 0),
@@ -169,9 +169,9 @@ async def test_messages_of_all_accounts_are_found_by_whatever_names_them(house: 
     await house.send([PHONE, *phones(2)])
     await house.send(PHONE, account_id=chidi, sender="CHIDI")
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     refs = link.answer(*link.submitted)
-    await link.turn.once()
+    await link.turn.run_once()
     one, *_, last = house.messages()
 
     def found(text: str, **narrowed: Any) -> find.FoundMessages:

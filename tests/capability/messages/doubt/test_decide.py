@@ -17,7 +17,7 @@ from heliograph.messages.doubt.decide import (
     DecisionResult,
     batches,
     decide,
-    decided_by,
+    read_decided_by,
 )
 from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import fail_expired, settle_doubts
@@ -75,11 +75,11 @@ async def test_an_answer_that_comes_after_the_operators_word_changes_nothing(
     await decided(house, decision)
     credits = house.credits()
     link.answer(link.submitted[0], outcome=outcome, late=True)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=DAY_MS)
     await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True)
     await fail_expired(house.db, clock.now_ms())
-    await link.turn.once()
+    await link.turn.run_once()
     assert (house.statuses(), house.credits(), len(link.submitted)) == (
         [AFTER[decision]],
         credits,
@@ -97,7 +97,7 @@ async def test_the_operators_word_after_an_answer_changes_nothing(
 ) -> None:
     link = await in_doubt(house)
     link.answer(link.submitted[0], outcome=outcome, late=True)
-    await link.turn.once()
+    await link.turn.run_once()
     before = (house.statuses(), house.credits())
     done = await decided(house, decision)
     assert "is not in doubt: it is " in str(done[0].refused)
@@ -117,7 +117,7 @@ async def test_a_message_that_the_operator_called_sent_is_ended_by_its_receipt(
     await decided(house, Decision.SENT)
     link.answer(link.submitted[0], ref="aa1", late=True)
     link.receive("aa1", PHONE, ReceiptState.UNDELIV)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["failed/undeliverable"]
     house.assert_sound()
 
@@ -131,7 +131,7 @@ async def test_of_several_parts_those_in_doubt_are_settled_and_what_was_taken_is
     one, *others = link.submitted
     link.answer(one)
     link.answer(*others, outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     await decided(house, decision)
     assert (house.statuses(), house.credits()) == (
         [AFTER[decision]],
@@ -148,11 +148,11 @@ async def test_a_canceled_message_with_a_part_on_the_wire_is_paid_back_after_its
     link = await house.submitted(text=THREE_SEGMENTS)
     one, *others = link.submitted
     link.answer(*others, outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     await decided(house, Decision.CANCELED)
     assert (house.statuses(), house.credits()) == (["failed/canceled"], 997)
     link.answer(one)
-    await link.turn.once()
+    await link.turn.run_once()
     assert (house.credits(), house.entries("sms_refund")) == (999, [2])
     house.assert_sound()
 
@@ -162,11 +162,11 @@ async def test_what_waits_with_a_canceled_message_is_not_sent(house: House) -> N
     link = await house.submitted(text=THREE_SEGMENTS, window=2)
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
     link.window = 0
-    await link.turn.once()
+    await link.turn.run_once()
     await decided(house, Decision.CANCELED)
     link.window = 10
     for _ in range(3):
-        await link.turn.once()
+        await link.turn.run_once()
     assert (len(link.submitted), house.credits(), house.count(inflight)) == (2, 1_000, 0)
     house.assert_sound()
 
@@ -177,14 +177,14 @@ async def test_parts_that_ask_for_no_receipt_need_none_when_the_operator_calls_t
 ) -> None:
     await house.send(PHONE, THREE_SEGMENTS)
     link = house.turn(receipts="last")
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.submitted[:2], outcome=Outcome.UNANSWERED)
     link.answer(link.submitted[2], ref="aa3")
-    await link.turn.once()
+    await link.turn.run_once()
     await decided(house, Decision.SENT, receipts="last")
     assert house.statuses() == ["sent"]
     link.receive("aa3", PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered"]
 
 
@@ -203,15 +203,15 @@ async def test_what_was_sent_again_before_is_sent_again_by_hand_and_not_by_itsel
     else:
         await decided(house, Decision.RESENT)
     for attempt in (2, 3, 4):
-        await link.turn.once()
+        await link.turn.run_once()
         await unanswered(link)
         assert link.submitted[-1].attempt == attempt
         clock.move(by_ms=RESEND_AFTER_MS)
         assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 0
         assert (await decided(house, Decision.RESENT))[0].refused is None
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     assert (house.statuses(), house.entries("sms_charge")) == (["sent"], [-1])
     house.assert_sound()
 
@@ -222,12 +222,12 @@ async def test_only_the_parts_in_doubt_are_sent_again(house: House) -> None:
     one, two, three = link.submitted
     link.answer(two)
     link.answer(one, outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     await decided(house, Decision.RESENT)
-    await link.turn.once()
+    await link.turn.run_once()
     assert [(s.part, s.attempt) for s in link.submitted[3:]] == [(1, 2)]
     link.answer(three, *link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["sent"]
 
 
@@ -237,9 +237,9 @@ async def test_a_late_answer_keeps_what_waits_to_be_sent_again_from_going_out(ho
     link.window = 0
     await decided(house, Decision.RESENT)
     link.answer(link.submitted[0], late=True)
-    await link.turn.once()
+    await link.turn.run_once()
     link.window = 10
-    await link.turn.once()
+    await link.turn.run_once()
     assert (house.statuses(), len(link.submitted)) == (["sent"], 1)
 
 
@@ -249,7 +249,7 @@ async def test_an_otp_is_not_sent_again_whoever_says_so(house: House) -> None:
     assert "is a one-time password: it is never sent twice" in str(
         (await decided(house, Decision.RESENT))[0].refused
     )
-    await link.turn.once()
+    await link.turn.run_once()
     assert (len(link.submitted), house.count(inflight), recorded(house)) == (1, 1, [])
     await decided(house, Decision.CANCELED)
     assert (house.statuses(), house.credits()) == (["failed/canceled"], 1_000)
@@ -261,15 +261,15 @@ async def test_what_is_past_its_validity_or_settled_by_another_try_is_not_sent_a
 ) -> None:
     link = await in_doubt(house)
     await decided(house, Decision.RESENT)
-    await link.turn.once()
+    await link.turn.run_once()
     await unanswered(link)
     link.answer(link.submitted[0], late=True)
-    await link.turn.once()
+    await link.turn.run_once()
     assert "is sent: it is not sent again" in str(
         (await decided(house, Decision.RESENT))[0].refused
     )
     await house.send(PHONE, "another", validity_s=3_600)
-    await link.turn.once()
+    await link.turn.run_once()
     await unanswered(link)
     clock.move(by_ms=3_600_000)
     assert "is past its validity" in str((await decided(house, Decision.RESENT, 1))[0].refused)
@@ -294,7 +294,7 @@ async def test_many_are_decided_about_in_batches_each_of_which_is_stored_before_
             doubts,
             facts,
             Decision.CANCELED,
-            decided_by("kofi", "lost"),
+            read_decided_by("kofi", "lost"),
             lambda some: told.append(len(some)),
         )
     assert (told, house.credits(), len(recorded(house))) == (
@@ -305,7 +305,7 @@ async def test_many_are_decided_about_in_batches_each_of_which_is_stored_before_
     house.assert_sound()
     done: list[DecisionResult] = []
     await decide(
-        house.db, doubts, facts, Decision.CANCELED, decided_by("kofi", "lost"), done.extend
+        house.db, doubts, facts, Decision.CANCELED, read_decided_by("kofi", "lost"), done.extend
     )
     assert (sum(each.refused is None for each in done), house.credits(), len(recorded(house))) == (
         200 - told[0],
@@ -340,7 +340,7 @@ async def test_doubts_with_another_carrier_are_left_alone(house: House) -> None:
         {other: [(house.messages()[0].id, 1)]},
         {other: CarrierFacts(other, "second")},
         Decision.CANCELED,
-        decided_by("kofi", "x"),
+        read_decided_by("kofi", "x"),
         done.extend,
     )
     assert (done[0].refused is None, house.statuses(), house.count(inflight)) == (

@@ -45,7 +45,7 @@ async def test_an_answer_that_waits_for_a_decision_under_way_finds_it_made(
         deciding = asyncio.create_task(decided(house, decision))
         await waiting_for_locks(house, 1)
         link.answer(late, outcome=Outcome.REFUSED, late=True)
-        turning = asyncio.create_task(link.turn.once())
+        turning = asyncio.create_task(link.turn.run_once())
         await waiting_for_locks(house, 2)
     done, _ = await asyncio.gather(deciding, turning)
     assert done[0].refused is None
@@ -63,7 +63,7 @@ async def test_a_decision_that_waits_for_an_answer_under_way_finds_no_doubt(
     async with house.db.hot() as other:
         await other.fetch("SELECT id FROM messages FOR UPDATE")
         link.answer(link.submitted[0], outcome=Outcome.REFUSED, late=True)
-        turning = asyncio.create_task(link.turn.once())
+        turning = asyncio.create_task(link.turn.run_once())
         await waiting_for_locks(house, 1)
         deciding = asyncio.create_task(decided(house, decision))
         await waiting_for_locks(house, 2)
@@ -123,7 +123,7 @@ async def test_decisions_and_late_answers_at_once_end_each_message_one_way_and_p
         await asyncio.gather(
             decided(house, random.choice([*TOLD, Decision.RESENT]), *some),
             decided(house, random.choice(TOLD), *reversed(some)),
-            link.turn.once(),
+            link.turn.run_once(),
             match_doubts(house.db, carrier, 0, clock.now_ms()),
             settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True),
         )

@@ -9,7 +9,7 @@ from heliograph.carriers import Outcome, ReceiptState
 from heliograph.carriers.smpp import user_message_reference
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.carrier.match import learn_id_format
-from heliograph.messages.doubt.decide import Decision, decide, decided_by
+from heliograph.messages.doubt.decide import Decision, decide, read_decided_by
 from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import carrier_refs, inflight, unmatched_receipts
@@ -35,7 +35,7 @@ async def test_a_receipt_that_brings_our_reference_back_settles_that_message_of_
 ) -> None:
     link = await in_doubt(house, "one", "two", "three")
     link.receive(ref, PHONE, reference=reference(link, 1))
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 1
     assert house.statuses() == ["queued", "delivered", "queued"]
     assert (house.count(inflight), house.count(unmatched_receipts)) == (2, 0)
@@ -49,7 +49,7 @@ async def test_a_reference_is_believed_only_if_handset_and_sender_agree(
 ) -> None:
     link = await in_doubt(house)
     link.receive("aa1", recipient, reference=reference(link, 0), sender=sender)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 0
 
 
@@ -59,10 +59,10 @@ async def test_a_receipt_with_another_messages_reference_is_not_the_only_doubts(
 ) -> None:
     link = await in_doubt(house)
     link.receive("aa1", PHONE, reference=reference(link, 0) ^ 0x40)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 0
     link.receive("aa2", PHONE, reference=0)  # none of ours: it says nothing
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 1
 
 
@@ -74,14 +74,14 @@ async def test_a_reference_settles_a_doubt_before_it_is_known_how_ids_are_printe
     link.receive("7000000", PHONE, ReceiptState.ENROUTE, reference=reference(link, 0))
     link.receive("7000001", PHONE, ReceiptState.UNDELIV, reference=reference(link, 1))
     link.receive("7000002", PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house, id_format="auto") == 1
     assert house.statuses() == ["queued", "failed/undeliverable"]
     await house.send(phones(1))
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values(), ref=f"{7_000_003:x}")
     link.receive("7000003", phones(1)[0])
-    await link.turn.once()
+    await link.turn.run_once()
     assert await learn_id_format(house.db, link.turn.carrier, 0, link.turn.matched) == "dec"
 
 
@@ -97,7 +97,7 @@ async def test_the_sender_tells_two_doubts_about_one_handset_apart(
     link = await in_doubt(house)
     await in_doubt(house, "another", link=link, sender=SHOP)
     link.receive(ref, PHONE[3:], sender=SHOP.lower())
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 1
     assert house.statuses() == ["queued", "delivered"]
 
@@ -112,7 +112,7 @@ async def test_a_receipt_for_another_sender_or_handset_settles_nothing(
 ) -> None:
     link = await in_doubt(house)
     link.receive(ref, recipient, sender=sender)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 0
     assert house.statuses() == ["queued"]
 
@@ -123,10 +123,10 @@ async def test_of_two_that_it_could_be_it_settles_none(house: House, ref: str | 
     link = await in_doubt(house, "one", "two")
     for receipt in (ref, ref and "aa2"):
         link.receive(receipt, PHONE)
-        await link.turn.once()
+        await link.turn.run_once()
         assert await match(house) == 0
     link.answer(link.submitted[0], late=True)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["sent", "queued"]
     # as many are unmatched as there were messages: which one is left, nobody can tell
     assert await match(house) == 0
@@ -140,10 +140,10 @@ async def test_a_receipt_without_an_id_may_be_of_a_message_that_the_carrier_has_
     link.answer(*link.open.values(), ref="aa1")
     await in_doubt(house, "another", link=link)
     link.receive(None, PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 0
     link.receive("aa1", PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 1
     assert house.statuses() == ["delivered", "delivered"]
 
@@ -162,7 +162,7 @@ async def test_each_receipt_settles_the_part_it_can_of_a_message_of_several(
         link.receive(
             f"aa{place + 1}", PHONE, reference=reference(link, place) if referring else None
         )
-        await link.turn.once()
+        await link.turn.run_once()
         assert await match(house) == 1
         assert house.count(inflight) == left
     assert house.statuses() == ["delivered"]
@@ -176,7 +176,7 @@ async def test_receipts_that_come_together_settle_all_parts_at_once(house: House
         [ReceiptState.DELIVRD, ReceiptState.UNDELIV, ReceiptState.DELIVRD]
     ):
         link.receive(f"aa{place + 1}", PHONE, state)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 3
     assert (house.statuses(), house.credits()) == (["failed/undeliverable"], 997)
     house.assert_sound()
@@ -187,7 +187,7 @@ async def test_more_receipts_than_there_were_submissions_settle_nothing(house: H
     link = await in_doubt(house)
     for ref in ("aa1", "aa2"):
         link.receive(ref, PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 0
 
 
@@ -197,10 +197,10 @@ async def test_while_a_part_of_it_may_still_be_answered_nothing_is_guessed(house
     one, two, three = link.submitted
     link.answer(one, two, outcome=Outcome.UNANSWERED)
     link.receive("aa3", PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 0
     link.answer(three, ref="aa3")
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.messages()[0].parts_delivered == 0b100
     assert house.count(carrier_refs) == 1
 
@@ -211,19 +211,19 @@ async def test_where_only_the_last_part_asks_for_a_receipt_it_is_the_last_parts(
 ) -> None:
     await house.send(PHONE, THREE_SEGMENTS)
     link = house.turn(receipts="last")
-    await link.turn.once()
+    await link.turn.run_once()
     one, two, three = link.submitted
     link.answer(one)
     link.answer(two, three, outcome=Outcome.UNANSWERED)
     link.receive("aa3", PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house, receipts="last") == 1
     assert (house.messages()[0].parts_accepted, house.messages()[0].parts_delivered) == (
         0b101,
         0b101,
     )
     link.answer(two, late=True)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered"]
 
 
@@ -244,7 +244,7 @@ async def test_a_receipt_may_be_of_an_earlier_message_of_which_the_carrier_never
         link = await house.submitted(text=THREE_SEGMENTS)
         link.answer(link.submitted[0], outcome=Outcome.UNANSWERED)
         link.answer(*link.submitted[1:], outcome=Outcome.REFUSED)
-        await link.turn.once()
+        await link.turn.run_once()
         clock.move(by_ms=RESEND_AFTER_MS)
         await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True)
     else:
@@ -253,10 +253,10 @@ async def test_a_receipt_may_be_of_an_earlier_message_of_which_the_carrier_never
     if before == "sent once more":
         clock.move(by_ms=RESEND_AFTER_MS)
         assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 1
-        await link.turn.once()
+        await link.turn.run_once()
         link.answer(link.submitted[1], ref="2")
         link.receive("2", PHONE)
-        await link.turn.once()
+        await link.turn.run_once()
     elif before == "ended as unknown":
         clock.move(by_ms=49 * 3_600_000)
         await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True)
@@ -266,7 +266,7 @@ async def test_a_receipt_may_be_of_an_earlier_message_of_which_the_carrier_never
             {house.carrier_id: [(earlier, 1)]},
             {house.carrier_id: CarrierFacts(house.carrier_id, "carrier")},
             Decision.UNDELIVERABLE,
-            decided_by("the operator", "because"),
+            read_decided_by("the operator", "because"),
             lambda decided: None,
         )
     was = house.statuses()[0]
@@ -275,7 +275,7 @@ async def test_a_receipt_may_be_of_an_earlier_message_of_which_the_carrier_never
     await in_doubt(house, "three", link=link, to=phones(1)[0])
     link.receive(ref, PHONE)
     link.receive(ref and "bb2", phones(1)[0])
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 1
     assert house.statuses() == [was, "queued", "delivered"]
     house.assert_sound()
@@ -294,11 +294,11 @@ async def test_an_id_that_is_an_accepted_messages_in_any_reading_settles_no_doub
     number = 1_697_000_000_123
     link = house.turn(id_format=id_format)
     await house.send(PHONE, "one")
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(link.submitted[0], ref=prints[0].format(number))
-    await link.turn.once()
+    await link.turn.run_once()
     await in_doubt(house, "two", link=link)
     link.receive(prints[1].format(number), PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house, id_format=id_format) == 0
     assert house.statuses()[1] == "queued"

@@ -40,7 +40,7 @@ async def earlier(
     link.answer(*others, outcome=outcome)
     if state is not None:
         link.receive("100", to, state)
-    await link.turn.once()
+    await link.turn.run_once()
     return link
 
 
@@ -51,10 +51,10 @@ async def test_the_only_message_is_settled_before_it_is_known_how_ids_are_printe
     link = await in_doubt(house)
     # no last word: its id would have to be kept for that
     link.receive("aa1", PHONE, ReceiptState.ENROUTE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house, id_format=AUTO) == 0
     link.receive("aa1", PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house, id_format=AUTO) == 1
     assert (house.statuses(), house.count(carrier_refs, carrier_refs.c.message_id.is_(None))) == (
         ["delivered"],
@@ -62,7 +62,7 @@ async def test_the_only_message_is_settled_before_it_is_known_how_ids_are_printe
     )
     await in_doubt(house, "another", link=link)
     link.receive("aa1", PHONE)  # once more
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house, id_format=AUTO) == 0
     # nor does it prove how ids are printed
     assert (house.statuses(), link.turn.matched) == (["delivered", "queued"], 0)
@@ -78,7 +78,7 @@ async def test_then_what_the_carrier_has_accepted_for_the_handset_may_be_meant_t
     link = await earlier(house, text, outcome, state)
     await in_doubt(house, "another", link=link)
     link.receive("aa1", PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house, id_format=AUTO) == is_only_one
     assert house.statuses()[-1] == ("delivered" if is_only_one else "queued")
 
@@ -100,7 +100,7 @@ async def test_then_only_those_are_meant_whose_handset_and_sender_agree(
     link = await earlier(house, "hello", Outcome.ACCEPTED, None, to=to, sender=sender)
     await in_doubt(house, "another", link=link)
     link.receive("aa1", PHONE, sender=said)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house, id_format=AUTO) == settled
 
 
@@ -113,12 +113,12 @@ async def test_then_an_id_in_another_base_is_the_accepted_ones_also_of_another_a
     link = await earlier(house, "hello", Outcome.ACCEPTED, None, account_id=chidi)
     await in_doubt(house, "another", link=link)
     link.receive(printed, PHONE[3:])
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house, id_format=AUTO) == 0
     link.receive("333", PHONE[3:])
     with house.db.write() as tx:
         tx.execute(carrier_refs.delete().where(carrier_refs.c.message_id.is_(None)))
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house, id_format=AUTO) == 1
 
 
@@ -130,10 +130,10 @@ async def test_then_a_part_of_its_own_that_was_accepted_may_be_meant_unless_no_i
     link.answer(link.submitted[0], ref="100")
     link.answer(*link.submitted[1:], outcome=Outcome.UNANSWERED)
     link.receive("256", PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house, id_format=AUTO) == 0
     with house.db.write() as tx:
         tx.execute(carrier_refs.delete().where(carrier_refs.c.message_id.is_(None)))
     link.receive(None, PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house, id_format=AUTO) == 1

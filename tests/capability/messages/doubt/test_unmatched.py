@@ -14,7 +14,7 @@ from heliograph.carriers.smpp import user_message_reference
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.doubt.decide import Decision
 from heliograph.messages.doubt.match_receipt import match_to
-from heliograph.messages.doubt.unmatched import candidates, text_id, unmatched, why_unmatched
+from heliograph.messages.doubt.unmatched import candidates, find_unmatched, text_id, why_unmatched
 from heliograph.messages.tables import (
     RECEIPTS_KEPT_MS,
     carrier_refs,
@@ -42,7 +42,7 @@ def told(house: House) -> list[Told]:
     """Returns all of them, newest first."""
     places = {row.id: place for place, row in enumerate(house.messages())}
     with house.db.read() as tx:
-        found = unmatched(tx, house.carrier_id, 100)
+        found = find_unmatched(tx, house.carrier_id, 100)
         return [
             Told(
                 text_id(receipt, "carrier"),
@@ -83,7 +83,7 @@ async def received(
     sender: str = SENDER,
 ) -> None:
     link.receive(ref, recipient, state, reference=reference, sender=sender)
-    await link.turn.once()
+    await link.turn.run_once()
 
 
 @awaited
@@ -126,9 +126,9 @@ async def test_each_tells_why_it_found_nothing_and_what_it_may_be(house: House) 
 
 async def in_doubt_too(house: House, link: ScriptedLink, to: str, text: str = "another") -> None:
     await house.send(to, text)
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
 
 
 @awaited
@@ -252,7 +252,7 @@ async def test_what_cannot_be_is_refused_in_a_line(house: House) -> None:
     await received(link, "aa3", state=ReceiptState.ENROUTE)
     await refused(house, " is not in doubt with carrier, nor sent: it is queued.", 2, "carrier/aa3")
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     await refused(
         house, "says ENROUTE, which changes nothing of a message that is sent.", 2, "carrier/aa3"
     )
@@ -287,9 +287,9 @@ async def test_a_receipt_of_a_carrier_that_has_nothing_of_a_sent_message_is_refu
     link = await in_doubt(house)
     await decided(house, Decision.SENT)
     await house.send(PHONE, "another")
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     other = open_carrier(house.db, "second", prefix=None)
     await received(house.turn(carrier_id=other), "aa1")
     for place in (0, 1):

@@ -15,7 +15,7 @@ CHIDIS = "233240000001"
 
 async def turns(link: ScriptedLink, count: int) -> None:
     for _ in range(count):
-        await link.turn.once()
+        await link.turn.run_once()
         link.answer(*link.open.values())
 
 
@@ -35,7 +35,7 @@ async def test_a_single_send_is_next_though_another_account_has_a_hundred_thousa
     link = house.turn(window=100)
     await turns(link, 5)
     await house.send(CHIDIS, account_id=chidi)
-    await link.turn.once()
+    await link.turn.run_once()
     assert CHIDIS in [s.recipient for s in link.submitted[-100:]]
 
 
@@ -102,12 +102,12 @@ async def test_otps_and_what_comes_back_go_before_all_bulk(house: House) -> None
     link = await house.submitted(phones(5), window=5)
     await house.send(phones(50, first=100))
     link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values())
     clock.move(by_ms=1_000)
     await house.send(PHONE, kind="otp")
     link.window = 6
-    await link.turn.once()
+    await link.turn.run_once()
     assert [s.recipient for s in link.submitted[-6:]] == [*phones(5), PHONE]
 
 

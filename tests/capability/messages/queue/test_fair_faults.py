@@ -40,7 +40,7 @@ async def served(link: ScriptedLink, turns: int) -> list[str]:
     """Returns the recipients that so many turns send to."""
     before = len(link.submitted)
     for _ in range(turns):
-        await link.turn.once()
+        await link.turn.run_once()
         link.answer(*link.open.values())
     return [submission.recipient for submission in link.submitted[before:]]
 

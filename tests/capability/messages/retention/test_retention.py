@@ -26,7 +26,13 @@ from heliograph.jobs import pruning, retention
 from heliograph.messages.accept import Chunker
 from heliograph.messages.read import as_record, message_of
 from heliograph.messages.reports.count_rollups import mark_again
-from heliograph.messages.retention.retention import NOTHING, TEXTS, KeptFor, first_kept, kept_for
+from heliograph.messages.retention.retention import (
+    NOTHING,
+    TEXTS,
+    RetentionTimes,
+    first_kept,
+    read_retention,
+)
 from heliograph.messages.tables import messages, operator_decisions, sends
 from heliograph.wallet import ledger
 from heliograph.webhooks.tables import webhook_events
@@ -42,14 +48,14 @@ from tests.support.capability.webhooks import endpoint
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import PHONE, awaited, phones
 
-WEEK = kept_for(7, None)
+WEEK = read_retention(7, None)
 AFTER_A_WEEK_MS = 7 * DAY_MS + 1_000
 
 
 async def delivered(house: House, to: str = PHONE, **more: object) -> None:
     link = await house.submitted(to, **more)  # type: ignore[arg-type]
     link.receive(link.answer(*link.open.values())[0], to, ReceiptState.DELIVRD)
-    await link.turn.once()
+    await link.turn.run_once()
 
 
 def texts(house: House) -> list[tuple[int | None, str | None]]:
@@ -111,7 +117,7 @@ async def test_what_is_queued_in_flight_or_in_doubt_keeps_its_text_however_old_i
     """The server stood still for longer than the days: what it left behind is settled first."""
     await house.send(phones(3), text="x" * 200)
     link = house.turn(window=2)
-    await link.turn.once()
+    await link.turn.run_once()
     # behind those in the same queue: younger than they are
     await delivered(house, to="233201234568")
     clock.move(by_ms=AFTER_A_WEEK_MS)
@@ -120,7 +126,7 @@ async def test_what_is_queued_in_flight_or_in_doubt_keeps_its_text_however_old_i
     assert texts(house) == before
     link.answer(*link.open.values())
     while link.open or await_more(house):
-        await link.turn.once()
+        await link.turn.run_once()
         link.answer(*link.open.values())
     await retention.retain(house.db, WEEK)
     assert set(texts(house)) == {(None, None)}
@@ -135,11 +141,11 @@ def await_more(house: House) -> bool:
 async def test_a_late_receipt_finds_its_message_without_the_number(house: House) -> None:
     link = await house.submitted()
     (ref,) = link.answer(*link.open.values())
-    await link.turn.once()
-    await retention.retain(house.db, KeptFor(-1_000, None))
+    await link.turn.run_once()
+    await retention.retain(house.db, RetentionTimes(-1_000, None))
     assert texts(house) == [(None, None)]
     link.receive(ref, PHONE, ReceiptState.DELIVRD)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["delivered"]
     assert_proven(house)
 

@@ -20,7 +20,7 @@ from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.jobs import retention
 from heliograph.messages.groups import open_group
 from heliograph.messages.retention import partitions as months
-from heliograph.messages.retention.retention import MESSAGES, first_kept, kept_for
+from heliograph.messages.retention.retention import MESSAGES, first_kept, read_retention
 from heliograph.messages.tables import messages, operator_decisions, queue, sends, tallies
 from heliograph.wallet.tables import ledger_entries
 from tests.support.capability.cast import account
@@ -28,7 +28,7 @@ from tests.support.capability.charges import send
 from tests.support.capability.partitions import make_partitions
 from tests.support.factories import awaited
 
-FORTY = kept_for(None, 40)
+FORTY = read_retention(None, 40)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -46,7 +46,7 @@ def days_ago(days: int) -> int:
 @awaited
 async def retained(db: Database, days: int = 40) -> None:
     try:
-        await retention.retain(db, kept_for(30, days))
+        await retention.retain(db, read_retention(30, days))
     finally:
         await db.close_hot()
 

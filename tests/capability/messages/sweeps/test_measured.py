@@ -43,7 +43,7 @@ async def until_measured(sweeps: Sweeps) -> None:
 async def unanswered(house: House, to: list[str]) -> None:
     link = await house.submitted(to, "x" * 400)  # three segments each
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
 
 
 @awaited
@@ -135,7 +135,7 @@ async def test_a_removed_carrier_and_a_process_that_no_longer_looks_show_nothing
                 epoch=WORKER - 1, kind="scheduler", started_at_ms=clock.now_ms()
             )
         )
-    sweeps._lease.look()
+    sweeps._lease.refresh()
     await sweeps.once()
     assert [shown(name, "simulator") for name in names] == [None] * 4
 

@@ -38,11 +38,11 @@ async def goes_out(house: House, window: int = 100) -> int:
     only_worker(house.db, 9)
     link = house.turn(window, worker=9)
     for _ in range(LOOKS_MAX):
-        await link.turn.once()
+        await link.turn.run_once()
         if not link.open:
             break
         link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     return len(link.submitted)
 
 
@@ -57,7 +57,7 @@ async def test_what_is_queued_on_the_wire_and_in_doubt_is_kept_and_goes_out_when
     link.answer(first)
     link.answer(second, outcome=Outcome.UNANSWERED)
     link.turn.claiming = False
-    await link.turn.once()
+    await link.turn.run_once()
     await house.send(phones(2, first=100))
     assert (house.count(inflight), house.count(queue)) == (5, 1)
     found = await check(run, "--since", rfc3339(clock.now_ms()))
@@ -86,7 +86,7 @@ async def test_what_is_canceled_has_failed_and_is_paid_back_and_one_can_choose(
     link = await house.submitted(text="a" * 200)
     link.answer(next(iter(link.open.values())))
     link.turn.claiming = False
-    await link.turn.once()
+    await link.turn.run_once()
     await house.send(account_id=bilal)
     await check(run, "--since", rfc3339(clock.now_ms()))
     credits = house.credits()

@@ -48,7 +48,7 @@ async def test_a_receipt_settles_the_only_doubt_about_its_handset(
 ) -> None:
     link = await in_doubt(house, *phones(2))
     link.receive("aa1", phones(2)[1], state)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 1
     after = {
         ReceiptState.DELIVRD: "delivered",
@@ -57,7 +57,7 @@ async def test_a_receipt_settles_the_only_doubt_about_its_handset(
     }[state]
     assert house.statuses() == ["queued", after]
     link.receive("aa1", phones(2)[1])
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses()[1] == ("delivered" if state is ReceiptState.ENROUTE else after)
     assert house.count(inflight) == 1
     house.assert_sound()
@@ -67,12 +67,12 @@ async def test_a_receipt_settles_the_only_doubt_about_its_handset(
 async def test_a_receipt_that_may_belong_to_several_settles_none(house: House) -> None:
     link = await in_doubt(house)
     await house.send(PHONE, "another")
-    await link.turn.once()  # one in doubt, one on the wire
+    await link.turn.run_once()  # one in doubt, one on the wire
     link.receive("aa1", PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 0
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 1
     assert house.statuses() == ["delivered", "sent"]
 
@@ -81,7 +81,7 @@ async def test_a_receipt_that_may_belong_to_several_settles_none(house: House) -
 async def test_a_receipt_from_before_the_message_was_made_settles_nothing(house: House) -> None:
     link = house.turn()
     link.receive("aa1", PHONE)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=10)
     await in_doubt(house)
     assert await match(house) == 0
@@ -92,7 +92,7 @@ async def test_an_answer_in_the_same_moment_wins_over_the_doubt(house: House) ->
     link = await in_doubt(house)
     link.receive("bb2", PHONE)
     link.answer(link.submitted[0], late=True, ref="aa1")
-    await link.turn.once()
+    await link.turn.run_once()
     assert await match(house) == 0
     clock.move(by_ms=RESEND_AFTER_MS)
     assert await settle(house) == 0
@@ -108,10 +108,10 @@ async def test_bulk_in_doubt_is_sent_once_more_after_two_minutes_and_never_again
     assert await settle(house) == 0
     clock.move(by_ms=1_000)
     assert await settle(house) == 1
-    await link.turn.once()
+    await link.turn.run_once()
     assert [s.attempt for s in link.submitted] == [1, 2]
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=RESEND_AFTER_MS)
     assert await settle(house) == 0
     clock.move(by_ms=DAY_MS)
@@ -133,7 +133,7 @@ async def test_an_otp_is_never_sent_again_nor_is_anything_where_the_carrier_is_s
     link = await in_doubt(house, kind=kind, validity_s=600)
     clock.move(by_ms=RESEND_AFTER_MS * 2)
     assert await settle(house, resend=resend) == 0
-    await link.turn.once()
+    await link.turn.run_once()
     assert len(link.submitted) == 1
     clock.move(by_ms=600_000)
     assert await settle(house, resend=resend) == 1
@@ -146,13 +146,13 @@ async def test_of_a_message_in_doubt_only_the_missing_part_is_sent_again(house: 
     one, two, three = link.submitted
     link.answer(one, three)
     link.answer(two, outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=RESEND_AFTER_MS)
     await settle(house)
-    await link.turn.once()
+    await link.turn.run_once()
     assert [(s.part, s.attempt) for s in link.submitted[3:]] == [(2, 2)]
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["sent"]
 
 
@@ -164,7 +164,7 @@ async def test_what_a_doubt_cost_is_paid_back_but_not_the_parts_that_were_taken(
     one, *others = link.submitted
     link.answer(one)
     link.answer(*others, outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=DAY_MS)
     await settle(house)
     assert (house.statuses(), house.credits(), house.count(inflight)) == (
@@ -173,7 +173,7 @@ async def test_what_a_doubt_cost_is_paid_back_but_not_the_parts_that_were_taken(
         0,
     )
     link.answer(*others, late=True)  # too late: nothing is charged again
-    await link.turn.once()
+    await link.turn.run_once()
     assert (house.statuses(), house.credits()) == (["failed/unknown"], 999)
     house.assert_sound()
 
@@ -190,7 +190,7 @@ async def test_what_still_waits_when_its_validity_ends_has_failed_and_is_paid_ba
     assert await fail_expired(house.db, clock.now_ms()) == 0
     clock.move(by_ms=60_000)
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     assert [s.recipient for s in link.submitted] == phones(2, first=10)
     assert await fail_expired(house.db, clock.now_ms()) == 3
     assert house.statuses() == ["failed/expired"] * 3 + ["queued"] * 2
@@ -218,12 +218,12 @@ async def test_a_message_that_expires_with_a_part_on_the_wire_is_paid_back_after
     one, two, three = link.submitted
     link.answer(one)
     link.answer(two, outcome=Outcome.THROTTLED)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=60_000)
     assert await fail_expired(house.db, clock.now_ms()) == 1
     assert (house.statuses(), house.credits()) == (["failed/expired"], 997)
     link.answer(three)
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.credits() == 998
     house.assert_sound()
 
@@ -242,7 +242,7 @@ async def test_after_a_minute_what_waits_goes_to_the_next_carrier_that_is_up(hou
     down = frozenset({house.carrier_id, second})
     assert await fail_over(house.db, routes(house.db), down, house.queue, clock.now_ms()) == 1
     link = house.turn(carrier_id=third)
-    await link.turn.once()
+    await link.turn.run_once()
     assert [s.recipient for s in link.submitted] == phones(3)
     assert (
         await fail_over(
@@ -309,14 +309,14 @@ async def test_parts_that_fail_over_one_after_the_other_meet_again(house: House)
     for submission in link.submitted:
         link.answer(submission, outcome=Outcome.UNSPENT)
         link.window = 0
-        await link.turn.once()
+        await link.turn.run_once()
         await fail_over(
             house.db, routes(house.db), frozenset({house.carrier_id}), house.queue, clock.now_ms()
         )
     other = house.turn(carrier_id=second)
-    await other.turn.once()
+    await other.turn.run_once()
     other.answer(*other.open.values())
-    await other.turn.once()
+    await other.turn.run_once()
     assert [s.part for s in other.submitted] == [1, 2, 3]
     assert house.statuses() == ["sent"]
 
@@ -332,16 +332,16 @@ async def test_what_a_dead_process_had_claimed_goes_out_and_what_it_had_written_
     assert await house.succeeded() == 1
     assert house.count(inflight, inflight.c.state == "in_doubt") == 4
     link = house.turn(worker=SUCCESSOR)
-    await link.turn.once()
+    await link.turn.run_once()
     assert [s.part for s in dead.submitted + link.submitted] == list(range(1, 11))
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=RESEND_AFTER_MS)
     assert await settle(house) == 4
-    await link.turn.once()
+    await link.turn.run_once()
     assert sorted(s.part for s in link.submitted[6:]) == [1, 2, 3, 4]
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()
     assert house.statuses() == ["sent"]
     assert house.count(carrier_refs) == 10
 

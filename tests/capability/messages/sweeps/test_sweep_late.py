@@ -34,11 +34,11 @@ async def test_a_message_that_a_late_answer_settled_is_not_failed_by_its_other_t
     first = link.submitted[0]
     clock.move(by_ms=IN_DOUBT_MS)
     await settle(house)
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(link.submitted[1], outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(first, late=True)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=DAY_MS)
     await settle(house)
     assert house.statuses() == ["sent"]
@@ -54,7 +54,7 @@ async def test_a_message_that_a_late_answer_settled_does_not_expire_with_its_oth
     clock.move(by_ms=IN_DOUBT_MS)
     await settle(house)
     link.answer(first, late=True)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=DAY_MS)
     await fail_expired(house.db, clock.now_ms())
     assert house.statuses() == ["sent"]
@@ -66,15 +66,15 @@ async def test_a_passing_fault_does_not_use_up_the_one_time_that_a_doubt_is_sent
 ) -> None:
     link = await house.submitted()
     link.answer(*link.open.values(), outcome=Outcome.RETRY, command_status=8)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=RETRY_DELAYS_MS[0])
-    await link.turn.once()
+    await link.turn.run_once()
     for resent in (1, 0):  # once, and never again
         link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-        await link.turn.once()
+        await link.turn.run_once()
         clock.move(by_ms=RESEND_AFTER_MS)
         assert await settle(house) == resent
-        await link.turn.once()
+        await link.turn.run_once()
     assert [s.attempt for s in link.submitted] == [1, 2, 3]
 
 
@@ -87,22 +87,22 @@ async def test_a_segment_is_sent_again_once_whichever_way_it_comes_back(house: H
     one, two, three = link.submitted
     link.answer(one, outcome=Outcome.UNANSWERED)
     link.answer(two)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=RESEND_AFTER_MS)
     link.answer(three, outcome=Outcome.THROTTLED)
     link.state = LinkState.BACKING_OFF
-    await link.turn.once()
+    await link.turn.run_once()
     assert await settle(house) == 1
     link.state = LinkState.BOUND
     clock.move(by_ms=THROTTLED_DELAY_MS)
-    await link.turn.once()
+    await link.turn.run_once()
     # a late answer to the first tries ends neither
     assert sorted((s.part, s.attempt) for s in link.open.values()) == [(1, 2), (3, 2)]
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=RESEND_AFTER_MS)
     assert await settle(house) == 1
-    await link.turn.once()
+    await link.turn.run_once()
     assert [s.part for s in link.open.values()] == [3]
 
 
@@ -159,15 +159,15 @@ async def test_the_rest_of_a_message_whose_carrier_goes_down_half_way_expires_in
     link = await house.submitted(text=THREE_SEGMENTS, window=1, validity_s=60)
     link.answer(*link.open.values())
     link.state = LinkState.BACKING_OFF
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=61_000)
-    await link.turn.once()
+    await link.turn.run_once()
     assert await fail_expired(house.db, clock.now_ms()) == 1
     assert [
         (row.status, row.error_code, row.credits, row.refunded) for row in house.messages()
     ] == [("failed", "expired", 3, 2)]
     link.state = LinkState.BOUND
-    await link.turn.once()
+    await link.turn.run_once()
     assert len(link.submitted) == 1
     house.assert_sound()
 
@@ -181,8 +181,8 @@ async def test_the_rest_of_a_message_whose_carrier_goes_down_half_way_takes_the_
     link = await house.submitted(text=THREE_SEGMENTS, window=1)
     link.answer(*link.open.values())
     link.state = LinkState.BACKING_OFF
-    await link.turn.once()
-    await link.turn.once()
+    await link.turn.run_once()
+    await link.turn.run_once()
     assert (
         await fail_over(
             house.db, routes(house.db), frozenset({house.carrier_id}), house.queue, clock.now_ms()
@@ -190,7 +190,7 @@ async def test_the_rest_of_a_message_whose_carrier_goes_down_half_way_takes_the_
         == 1
     )
     other = house.turn(carrier_id=second)
-    await other.turn.once()
+    await other.turn.run_once()
     assert [s.part for s in other.submitted] == [2, 3]
 
 
@@ -201,10 +201,10 @@ async def test_the_rest_of_a_message_is_not_sent_after_its_validity_by_a_carrier
     link = await house.submitted(text=THREE_SEGMENTS, window=1, validity_s=60)
     clock.move(by_ms=61_000)
     link.answer(*link.open.values())
-    await link.turn.once()
-    await link.turn.once()
+    await link.turn.run_once()
+    await link.turn.run_once()
     await fail_expired(house.db, clock.now_ms())
-    await link.turn.once()
+    await link.turn.run_once()
     assert len(link.submitted) == 1
     assert [(row.status, row.error_code, row.refunded) for row in house.messages()] == [
         ("failed", "expired", 2)
@@ -220,13 +220,13 @@ async def test_parts_in_doubt_after_different_tries_go_out_with_a_number_that_no
     first, second = link.submitted
     link.answer(first, outcome=Outcome.RETRY)
     link.answer(second, outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=5_000)
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(link.submitted[2], outcome=Outcome.UNANSWERED)
-    await link.turn.once()
+    await link.turn.run_once()
     clock.move(by_ms=2 * RESEND_AFTER_MS)
     assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 2
-    await link.turn.once()
+    await link.turn.run_once()
     tries = [(submission.part, submission.attempt) for submission in link.submitted]
     assert tries == [(1, 1), (2, 1), (1, 2), (1, 3), (2, 3)]

@@ -35,12 +35,12 @@ def test_failures_are_counted_by_their_reason_and_of_a_large_campaign_the_newest
     async def run() -> Running:
         running = Running(house, 4, chunk=2)
         await running.look()
-        await running.link.turn.once()
+        await running.link.turn.run_once()
         for submission in list(running.link.open.values()):
             [ref] = running.link.answer(submission)
             state = STATES[int(submission.recipient) % 10]
             running.link.receive(ref, submission.recipient, state)
-        await running.link.turn.once()
+        await running.link.turn.run_once()
         return running
 
     running = run_loop(run())

@@ -273,7 +273,7 @@ def test_a_phone_is_opted_out_beside_its_conversation_and_in_again(
             found = tx.execute(sa.select(messages.c.error_code)).scalars().all()
         assert set(found) == {"blocked"}, "what was queued for it is withdrawn"
     with db.read() as tx:
-        assert opt_outs.suppressed_among(tx, owner, [ONE]) == {ONE: OptOutSource.PORTAL}
+        assert opt_outs.find_suppressed(tx, owner, [ONE]) == {ONE: OptOutSource.PORTAL}
         assert not opt_outs.is_suppressed(tx, OptOutOwner(amina, sandbox=False), ONE)
     page = visitor.get(f"{path}?mode=sandbox")
     assert "opted out</span>" in page.text

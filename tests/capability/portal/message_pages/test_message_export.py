@@ -84,9 +84,9 @@ def test_a_rare_status_is_found_far_down(
 ) -> None:
     failed = sent()
     link = house.turn()
-    run_loop(link.turn.once())
+    run_loop(link.turn.run_once())
     link.answer(*link.open.values(), outcome=Outcome.REFUSED)
-    run_loop(link.turn.once())
+    run_loop(link.turn.run_once())
     sent(phones(50))
     monkeypatch.setattr(read, "_MESSAGES_AT_ONCE", 10)
     monkeypatch.setattr(read, "LOOKED_AT_MAX", 10)
@@ -135,9 +135,9 @@ def test_a_refund_stands_beside_the_charge(
 ) -> None:
     message = sent()
     link = house.turn()
-    run_loop(link.turn.once())
+    run_loop(link.turn.run_once())
     link.answer(*link.open.values(), outcome=Outcome.REFUSED)
-    run_loop(link.turn.once())
+    run_loop(link.turn.run_once())
     said = words(visitor, f"{root}/messages/{message}")
     assert "SMS charge SMS to 1 recipient −1 999" in said
     assert "SMS refund Refund for 1 message that was not sent +1 1 000" in said.replace(
@@ -167,6 +167,6 @@ def test_a_message_shows_who_was_told_and_what_became_of_it(
 async def answered(house: House) -> None:
     """Hands what waits to the carrier, which takes it."""
     link = house.turn()
-    await link.turn.once()
+    await link.turn.run_once()
     link.answer(*link.open.values())
-    await link.turn.once()
+    await link.turn.run_once()

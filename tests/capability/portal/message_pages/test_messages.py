@@ -206,10 +206,10 @@ def test_a_message_that_failed_says_what_to_do(
     assert "queued" in visitor.page.text
     assert ADVICE["undeliverable"] not in shown(visitor)
     link = house.turn()
-    run_loop(link.turn.once())
+    run_loop(link.turn.run_once())
     [ref] = link.answer(*link.open.values())
     link.receive(ref, PHONE, ReceiptState.UNDELIV)
-    run_loop(link.turn.once())
+    run_loop(link.turn.run_once())
     assert "one\ntwo" in visitor.get(f"{root}/messages/{message}").text
     assert ADVICE["undeliverable"] in shown(visitor)
 
@@ -223,11 +223,11 @@ def test_each_segment_has_its_part_of_the_text_and_the_carriers_words(
         ["2 of 2", "queued", "–", "–", "b" * 30],
     ]
     link = house.turn()
-    run_loop(link.turn.once())
+    run_loop(link.turn.run_once())
     refs = [ref for submission in list(link.open.values()) for ref in link.answer(submission)]
     link.receive(refs[0], PHONE, ReceiptState.DELIVRD)
     link.receive(refs[1], PHONE, ReceiptState.UNDELIV)
-    run_loop(link.turn.once())
+    run_loop(link.turn.run_once())
     first, second = segments_on(visitor, f"{root}/messages/{message}")
     assert (first[1:3], second[1:3]) == (["delivered", "DELIVRD"], ["accepted", "UNDELIV"])
 

@@ -71,7 +71,7 @@ def test_a_link_in_a_mail_makes_an_account_and_its_owner(
         held = wallet.wallet_of(tx, account.id)
         [member] = users.memberships(tx, users.find(tx, NEW).id)
     assert (account.country_code, account.sandbox, account.parent_id) == ("GH", True, None)
-    assert (held.currency, held.shown.sms_credits) == ("GHS", 0)
+    assert (held.currency, held.visible_figures.sms_credits) == ("GHS", 0)
     assert (member.account_id, member.role) == (account.id, "owner")
     assert visitor.get(path).status_code == 401, "a link works once"
 

@@ -39,7 +39,7 @@ def test_a_wallet_shows_what_it_holds_and_how_it_came(
     references = granted(db, amina, 3)
     with db.write() as tx:
         ledger.topup(tx, amina, "12.50", "paid", now_ms=clock.now_ms())
-        held = wallet.wallet_of(tx, amina).shown
+        held = wallet.wallet_of(tx, amina).visible_figures
     assert entries(visitor, f"{home}/money") == references
     page = visitor.page.text
     assert f"{held.sms_credits:,}".replace(",", "\u202f") in page

@@ -41,7 +41,6 @@ __all__ = [
     "create_listed",
     "estimate",
     "find",
-    "find_unfilled",
     "forget_some",
     "launch",
     "of_groups",

@@ -14,6 +14,7 @@ from heliograph.text.phone import (
     country_codes,
     parse,
     parse_many,
+    read,
 )
 
 
@@ -179,6 +180,12 @@ def test_the_answers_for_many_stand_where_their_numbers_stood() -> None:
         None,
         Phone("447400123456", "GB"),
     ]
+
+
+def test_a_field_that_means_no_phone_says_what_was_found_and_what_would_be_right() -> None:
+    assert read("+233 20 123 4567") == Phone("233201234567", "GH")
+    with pytest.raises(ValueError, match=r"such as 233201234567, not 'a phone'$"):
+        read("a phone")
 
 
 def test_ten_thousand_numbers_cost_far_less_than_the_library_would_take() -> None:

@@ -12,7 +12,7 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import Forbidden, InvalidRequest, NotFound
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 
 PREFIX: Final = "acc"
 CUSTOMER_PREFIX: Final = "cus"  # of an account with a parent: a Connect customer
@@ -146,8 +146,10 @@ def require_mode(account: Account, *, sandbox: bool) -> None:
     if not account.sandbox or sandbox:
         return
     if account.parent_id is None:
-        raise refused("mode", "must be sandbox until whoever runs this service lets you go live")
-    raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
+        raise invalid_field(
+            "mode", "must be sandbox until whoever runs this service lets you go live"
+        )
+    raise invalid_field("mode", "must be sandbox for a customer that was provisioned in sandbox")
 
 
 def is_active(tx: Connection, account: Account) -> bool:

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from heliograph.accounts.account import CUSTOMER_PREFIX, PREFIX
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import one_line, refused
+from heliograph.base.short_texts import invalid_field, one_line
 from heliograph.text.countries import country
 
 NAME_MAX: Final = 128
@@ -23,7 +23,7 @@ def read_name(field: str, text: str) -> str:
     name = one_line(field, text, most=NAME_MAX)
     # commands take either, and must not mistake one for the other
     if name.startswith((f"{PREFIX}_", f"{CUSTOMER_PREFIX}_")):
-        raise refused(
+        raise invalid_field(
             field,
             f"must not begin like an id, with {PREFIX}_ or {CUSTOMER_PREFIX}_; it is"
             f" {quote_value(name)}",
@@ -37,7 +37,7 @@ def known_country(field: str, code: str) -> str:
     """
     found = country(code)
     if found is None:
-        raise refused(
+        raise invalid_field(
             field,
             f"must be a country of ISO 3166-1 in two letters, such as GH, not {quote_value(code)}",
         )
@@ -50,7 +50,7 @@ def known_time_zone(name: str) -> str:
         return name if name == "UTC" else ZoneInfo(name).key
     # a name with odd characters, or one that is a folder
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise refused(
+        raise invalid_field(
             "time_zone",
             "must be a time zone of the IANA database, such as Africa/Accra, not"
             f" {quote_value(name)}",

@@ -23,7 +23,7 @@ from heliograph.accounts.states import ACCOUNT, ACTIVE, CLOSED, SUSPENDED
 from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.errors import InvalidRequest
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.database import config
 
 # of a new account: a stolen key spends no more in a day, and a shop's day of texts fits into it
@@ -173,7 +173,7 @@ def _countries(codes: Iterable[str] | None) -> str | None:
         return None
     found = sorted({known_country("countries", code) for code in codes})
     if not found:
-        raise refused(
+        raise invalid_field(
             "countries", "must name one country at least; to stop all sending, suspend the account"
         )
     return ",".join(found)
@@ -181,11 +181,13 @@ def _countries(codes: Iterable[str] | None) -> str | None:
 
 def _daily_credits(cap: int | None) -> int | None:
     if cap is not None and not 0 <= cap <= DAILY_CREDITS_MAX:
-        raise refused("daily_credits", f"must be from 0 to {DAILY_CREDITS_MAX}, not {cap}")
+        raise invalid_field("daily_credits", f"must be from 0 to {DAILY_CREDITS_MAX}, not {cap}")
     return cap
 
 
 def _otp_unverified(count: int | None) -> int | None:
     if count is not None and not 1 <= count <= OTP_UNVERIFIED_MAX:
-        raise refused("otp_unverified", f"must be from 1 to {OTP_UNVERIFIED_MAX}, not {count}")
+        raise invalid_field(
+            "otp_unverified", f"must be from 1 to {OTP_UNVERIFIED_MAX}, not {count}"
+        )
     return count

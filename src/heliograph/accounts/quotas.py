@@ -20,7 +20,7 @@ from heliograph.accounts.storage_used_sql import ADDED_TO_USED, INTO_USED
 from heliograph.accounts.tables import accounts, storage_quotas, storage_used
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InvalidRequest, RateLimited
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.database import config
 from heliograph.database.database import RawId
 from heliograph.database.pruning import PruningRule
@@ -223,7 +223,9 @@ def set_quotas(tx: Connection, account_id: str, quotas: Mapping[StoredKind, int 
         )
     for kind, octets in quotas.items():
         if octets is not None and not 0 <= octets <= OCTETS_MAX:
-            raise refused(kind.value, f"must be from 0 to {OCTETS_MAX} octets a day, not {octets}")
+            raise invalid_field(
+                kind.value, f"must be from 0 to {OCTETS_MAX} octets a day, not {octets}"
+            )
     reset_quotas(tx, account_id, list(quotas))
     rows: list[dict[str, Any]] = [
         {"account_id": account_id, "kind": kind.value, "octets": octets}

@@ -11,7 +11,7 @@ from heliograph.alerts.upsert import lock_table
 from heliograph.base import ids
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.secrets import Keys, decrypt, encrypt
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.database.sealed_columns import Encrypted, SealedColumn
 from heliograph.webhooks.http.address_guard import AllowedNetworks, check_url
 from heliograph.webhooks.sign import new_secret
@@ -77,18 +77,20 @@ def add_recipient(
         try:
             check_url(address, allow)
         except InvalidRequest as error:
-            raise refused("address", error.fields[0].message) from error
+            raise invalid_field("address", error.fields[0].message) from error
     else:
         try:
             address = users.read_email(address)
         except InvalidRequest as error:
-            raise refused("address", error.fields[0].message) from error
+            raise invalid_field("address", error.fields[0].message) from error
     lock_table(tx, alert_recipients)  # of two at once, each would add the same address
     present = all_recipients(tx)
     if any(recipient.address == address for recipient in present):
-        raise refused("address", "is told already")
+        raise invalid_field("address", "is told already")
     if len(present) >= RECIPIENTS_MAX:
-        raise refused("address", f"cannot be added: there are {RECIPIENTS_MAX}, remove one first")
+        raise invalid_field(
+            "address", f"cannot be added: there are {RECIPIENTS_MAX}, remove one first"
+        )
     secret = new_secret() if is_webhook else None
     recipient = AlertRecipient(
         ids.raw_of_number(ids.new_number(now_ms)), address, is_webhook, now_ms

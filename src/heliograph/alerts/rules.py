@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.alerts.tables import alert_rules
 from heliograph.alerts.upsert import lock_table, upsert
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 
 HOLD_S_MAX: Final = 3_600  # who is told later than that is told of the past
 
@@ -119,15 +119,15 @@ def set_rule(tx: Connection, rule: AlertRule) -> None:
     """
     allowed = THRESHOLDS.get(rule.kind)
     if allowed is None and rule.threshold is not None:
-        raise refused("threshold", f"must not be given: {rule.kind} has none")
+        raise invalid_field("threshold", f"must not be given: {rule.kind} has none")
     if allowed is not None and not (
         rule.threshold is not None and allowed.least <= rule.threshold <= allowed.most
     ):
         span = f"{allowed.least} to {allowed.most} {allowed.unit}"
-        raise refused(
+        raise invalid_field(
             "threshold", f"must be a whole number, {span}{refused_number(rule.threshold)}"
         )
     if not 0 <= rule.hold_s <= HOLD_S_MAX:
         allowed_s = f"0 to {HOLD_S_MAX} s{refused_number(rule.hold_s)}"
-        raise refused("hold_s", f"must be a whole number, {allowed_s}")
+        raise invalid_field("hold_s", f"must be a whole number, {allowed_s}")
     upsert(tx, alert_rules, {**rule._asdict(), "kind": rule.kind.value})

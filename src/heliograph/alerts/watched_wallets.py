@@ -11,7 +11,7 @@ from heliograph.alerts.rules import refused_number
 from heliograph.alerts.tables import watched_wallets
 from heliograph.alerts.upsert import lock_table, upsert
 from heliograph.base.errors import InvalidRequest, NotFound
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 
 WATCHED_MAX: Final = 100  # each is read at each look; and nobody cares for more
 CREDITS_MAX: Final = 1_000_000_000
@@ -52,14 +52,14 @@ def watch_wallet(tx: Connection, account: str, credits_min: int) -> WatchedWalle
     try:
         found = accounts.find(tx, account)
     except (NotFound, InvalidRequest) as none:
-        raise refused("account", f"names none: {none}") from none
+        raise invalid_field("account", f"names none: {none}") from none
     if not 1 <= credits_min <= CREDITS_MAX:
         allowed = f"1 to {CREDITS_MAX}{refused_number(credits_min)}"
-        raise refused("credits", f"must be a whole number, {allowed}")
+        raise invalid_field("credits", f"must be a whole number, {allowed}")
     # two at once would each count the others, and not each other
     others = [each for each in locked_watched(tx) if each.account.id != found.id]
     if len(others) >= WATCHED_MAX:
-        raise refused("account", f"cannot be added: {WATCHED_MAX} are watched, end one first")
+        raise invalid_field("account", f"cannot be added: {WATCHED_MAX} are watched, end one first")
     upsert(tx, watched_wallets, {"account_id": found.id, "credits_min": credits_min})
     return WatchedWallet(found, credits_min)
 

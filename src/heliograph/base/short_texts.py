@@ -26,9 +26,9 @@ def one_line(field: str, value: str, *, most: int) -> str:
     """
     text = value.strip()
     if not 1 <= len(text) <= most:
-        raise refused(field, f"must have 1 to {most} characters, not {len(text)}")
+        raise invalid_field(field, f"must have 1 to {most} characters, not {len(text)}")
     if not is_printable(text):
-        raise refused(field, "must be one line of printable characters")
+        raise invalid_field(field, "must be one line of printable characters")
     return text
 
 
@@ -65,7 +65,7 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else text[:most] + "…"
 
 
-def refused(field: str, message: str) -> InvalidRequest:
+def invalid_field(field: str, message: str) -> InvalidRequest:
     """Returns the error for one bad value. `message` goes on after the field's name. If it ends
     with the sentence of another error, its full stop is there already.
     """

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 
 AHEAD_MAX_MS: Final = 366 * 86_400_000  # what is further away is more likely a slip than a plan
 _FORM: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
@@ -31,9 +31,9 @@ def read_start_time(text: str, time_zone: str, now_ms: int) -> StartTime:
     """
     when = _understood(text, time_zone)
     if when.at_ms <= now_ms:
-        raise refused("at", f"must be in the future; {text} has passed ({_utc(when.at_ms)})")
+        raise invalid_field("at", f"must be in the future; {text} has passed ({_utc(when.at_ms)})")
     if when.at_ms > now_ms + AHEAD_MAX_MS:
-        raise refused("at", f"must be within a year from now, not {text}")
+        raise invalid_field("at", f"must be within a year from now, not {text}")
     return when
 
 
@@ -50,7 +50,7 @@ def read_time(text: str) -> datetime:
     except ValueError:
         given = None
     if given is None:
-        raise refused(
+        raise invalid_field(
             "at",
             "must be a time such as 2027-01-31T09:30, or one with an offset such as"
             f" 2027-01-31T09:30+01:00, not {quote_value(text)}",
@@ -67,9 +67,9 @@ def _understood(text: str, time_zone: str) -> StartTime:
         first, second = given.replace(tzinfo=zone), given.replace(tzinfo=zone, fold=1)
         there = first.astimezone(UTC).astimezone(zone).replace(tzinfo=None)
     except OverflowError:
-        raise refused("at", f"must be within a year from now, not {text}") from None
+        raise invalid_field("at", f"must be within a year from now, not {text}") from None
     if there != given:
-        raise refused(
+        raise invalid_field(
             "at",
             f"is {text}, a time that does not exist in {time_zone}: the clocks go forward then, and"
             f" show {there:%H:%M} instead",

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.carriers.tables import GENERAL, rates
 from heliograph.database import config
 from heliograph.database.reads import records_of
@@ -132,7 +132,7 @@ def store(
 def check(rate: Rate) -> Rate:
     """Returns a rate with its destination as it is stored. Raises InvalidRequest."""
     if rate.credits is not None and not 0 <= rate.credits <= CREDITS_PER_SEGMENT_MAX:
-        raise refused(
+        raise invalid_field(
             "credits", f"must be from 0 to {CREDITS_PER_SEGMENT_MAX}, or none; not {rate.credits}"
         )
     return rate._replace(destination=_destination(rate.destination))
@@ -176,7 +176,7 @@ def _destination(text: str) -> str:
         return text
     code = country(text)
     if code is None:
-        raise refused(
+        raise invalid_field(
             "destination",
             "must be the first 1 to 15 digits of numbers, a country such as GH, or default; not"
             f" {quote_value(text)}",

@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import quote_value
 from heliograph.base.secrets import Keys, decrypt, encrypt
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.carriers.link import LinkState, Outgoing
 from heliograph.carriers.routing import all_routes
 from heliograph.carriers.smpp import SmppSettings, read_overrides
@@ -151,7 +151,7 @@ def add_carrier(
     config.bump(tx)
     there = all_carriers(tx)
     if any(carrier.name == name for carrier in there):
-        raise refused("name", f"must be a new name: there is already a carrier {name}")
+        raise invalid_field("name", f"must be a new name: there is already a carrier {name}")
     carrier = Carrier(
         _new_id({carrier.id for carrier in there}),
         name,
@@ -322,7 +322,7 @@ def _password(tx: Connection, carrier: Carrier, secret_key: Keys) -> str:
 
 def _check_new(name: str, settings: Mapping[str, Any], password: str) -> None:
     if not _NAME.fullmatch(name):
-        raise refused(
+        raise invalid_field(
             "name", f"must have 1 to 64 of A-Z, a-z, 0-9, _, . and -, not {quote_value(name)}"
         )
     _check_given(settings, password)
@@ -333,14 +333,14 @@ def _check_given(settings: Mapping[str, Any], password: str | None) -> None:
     """Refuses settings that are wrong whatever the others are. Raises InvalidRequest."""
     for key, most in _LONGEST.items():
         if len(settings.get(key) or "") > most:
-            raise refused(
+            raise invalid_field(
                 key,
                 f"must have at most {most} characters (SMPP 3.4, 4.1.1), not {len(settings[key])}",
             )
     if settings.get("system_id") == "":
-        raise refused("system_id", "must not be empty")
+        raise invalid_field("system_id", "must not be empty")
     if password is not None and len(password) > PASSWORD_MAX:
-        raise refused(
+        raise invalid_field(
             "password", f"must have at most {PASSWORD_MAX} characters, not {len(password)}"
         )
     least = {"host": "localhost", "port": 1, "system_id": "x"}
@@ -355,22 +355,22 @@ def _check_given(settings: Mapping[str, Any], password: str | None) -> None:
 
 def _check(name: str, settings: Mapping[str, Any], password: str) -> None:
     if unknown := sorted(set(settings) - _OF_CONNECTION - set(_CHOICES) - set(_COUNTS)):
-        raise refused(unknown[0], "is not a setting of a carrier")
+        raise invalid_field(unknown[0], "is not a setting of a carrier")
     for key, allowed in _CHOICES.items():
         if key in settings and settings[key] not in allowed:
-            raise refused(
+            raise invalid_field(
                 key, f"must be one of {', '.join(allowed)}, not {quote_value(settings[key])}"
             )
     for key, count in _COUNTS.items():
         if key in settings and not count.least <= settings[key] <= count.most:
-            raise refused(
+            raise invalid_field(
                 key, f"must be from {count.least} to {count.most}, not {quote_value(settings[key])}"
             )
     try:
         SmppSettings(name=name, password=password, **_of_link(settings))
     except ValueError as error:
         setting, _, found = str(error).partition(": ")
-        raise refused(setting, f"cannot be {found}") from error
+        raise invalid_field(setting, f"cannot be {found}") from error
 
 
 def _of_link(settings: Mapping[str, Any]) -> dict[str, Any]:

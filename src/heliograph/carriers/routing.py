@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.carriers.tables import carriers, routes
 from heliograph.carriers.weights import Sharing, read_weights, sharing_by_weights, write_weight
 from heliograph.database import config
@@ -114,13 +114,15 @@ def set_route(tx: Connection, prefix: str, written: Sequence[str]) -> Route:
     check_prefix(prefix)
     names, weights = read_weights(written)
     if not 1 <= len(names) <= CARRIERS_PER_ROUTE_MAX or len(set(names)) < len(names):
-        raise refused("carrier", f"must name 1 to {CARRIERS_PER_ROUTE_MAX} carriers, each once")
+        raise invalid_field(
+            "carrier", f"must name 1 to {CARRIERS_PER_ROUTE_MAX} carriers, each once"
+        )
     config.bump(tx)  # first: its row's lock keeps a carrier from being removed meanwhile
     ids_by_name = {
         row.name: row.id for row in tx.execute(sa.select(carriers.c.name, carriers.c.id))
     }
     if unknown := [name for name in names if name not in ids_by_name]:
-        raise refused(
+        raise invalid_field(
             "carrier",
             f"must be one of {', '.join(sorted(ids_by_name))}; not {quote_value(unknown[0])}",
         )
@@ -147,7 +149,7 @@ def remove_route(tx: Connection, prefix: str) -> None:
 def check_prefix(prefix: str) -> None:
     """Raises InvalidRequest for what is not the beginning of numbers, nor "" for all of them."""
     if not _PREFIX.fullmatch(prefix):
-        raise refused(
+        raise invalid_field(
             "prefix",
             'must be the first 1 to 15 digits of numbers, without +, or "" for all others; not'
             f" {quote_value(prefix)}",

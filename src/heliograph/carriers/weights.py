@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 
 WEIGHT_MAX: Final = 100  # so that weights can be percent
 _WEIGHT: Final = re.compile(r"[0-9]{1,3}", re.ASCII)
@@ -65,13 +65,13 @@ def read_weights(written: Sequence[str]) -> NamedWeights:
         name, mark, weight = each.partition(_MARK)
         name, weight = name.strip(), weight.strip()
         if mark and not (_WEIGHT.fullmatch(weight) and 1 <= int(weight) <= WEIGHT_MAX):
-            raise refused(
+            raise invalid_field(
                 "carrier",
                 f"must have a weight from 1 to {WEIGHT_MAX} behind the colon, as in gh-main:70;"
                 f" not {quote_value(each)}",
             )
         if mark and len(weights) < len(names):
-            raise refused(
+            raise invalid_field(
                 "carrier",
                 "must name carriers with a weight before those without one, which stand by;"
                 f" {quote_value(name)} comes after {quote_value(names[-1])}",

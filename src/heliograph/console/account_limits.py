@@ -10,7 +10,7 @@ from heliograph import accounts, keys
 from heliograph.accounts import Account, account_fields
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query
-from heliograph.base.short_texts import refused, shorten
+from heliograph.base.short_texts import invalid_field, shorten
 from heliograph.console.navigation import ACCOUNTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -67,7 +67,7 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     found = accounts.with_text_id(tx, request.path["account"])
     before = accounts.lock(tx, found.id)  # nobody else changes it between the two
     if body.get("shown", "") != _exact(before):
-        raise refused(
+        raise invalid_field(
             "shown",
             "are not what there is now: somebody set them after you had opened this page. They are"
             f" now {_limits_in_words(before)}. Look at them, then set yours",

@@ -11,7 +11,7 @@ from heliograph.accounts import Account
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query
 from heliograph.base.paging import read_page
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.console.account_past import AccountHistory, histories_of
 from heliograph.console.navigation import APPROVALS
 from heliograph.console.operator_visit import OperatorVisit
@@ -157,7 +157,7 @@ def _form_version(attached: Sequence[documents.SenderDocument], steps: Sequence[
 def _require_as_shown(tx: Connection, request: PageRequest, sender: Sender) -> None:
     now = _form_version(documents.of_sender(tx, sender), senders.history(tx, sender.id))
     if request.sent.form.get("shown") != now:
-        raise refused(
+        raise invalid_field(
             "shown",
             "is not what there is now: a document was added or removed, or somebody decided,"
             " after you had opened this page. Look at it again, then decide",

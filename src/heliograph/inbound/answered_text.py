@@ -11,7 +11,7 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
 from heliograph.base.paging import first_id_of
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.database.reads import records_of
 from heliograph.inbound.keywords import KeywordAction, KeywordOwner, action_of
 from heliograph.inbound.read import INBOUND_COLUMNS, InboundText, inbound_text
@@ -29,7 +29,7 @@ def answered_text(tx: Connection, account_id: str, text_id: str, *, sandbox: boo
     try:
         text = inbound_text(tx, account_id, text_id, sandbox=sandbox)
     except NotFound as error:
-        raise refused(
+        raise invalid_field(
             "in_reply_to",
             f"must be the id of an inbound text of this account and mode, not"
             f" {quote_value(text_id)}",

@@ -14,7 +14,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import quote_value
 from heliograph.base.paging import PageWanted
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.carriers import Carrier, all_carriers, carrier_named, remove_carrier
 from heliograph.carriers.tables import carriers
 from heliograph.database import config
@@ -75,7 +75,7 @@ def add_number(
         with tx.begin_nested():
             tx.execute(numbers.insert().values(number._asdict()))
     except IntegrityError as error:
-        raise refused(
+        raise invalid_field(
             "number",
             f"must be a new one: {number.digits} of the carrier {carrier} is there already."
             " Remove it first, to give it to another account",
@@ -179,7 +179,9 @@ def _the_number(tx: Connection, digits: str, carrier: str | None) -> OwnNumber:
     if len(found) > 1:
         having = {each.carrier_id for each in found}
         names = [each.name for each in all_carriers(tx) if each.id in having]
-        raise refused("carrier", f"is required: {', '.join(names)} have {quote_value(digits)}")
+        raise invalid_field(
+            "carrier", f"is required: {', '.join(names)} have {quote_value(digits)}"
+        )
     return found[0]
 
 
@@ -219,14 +221,16 @@ def as_number_record(number: OwnNumber) -> dict[str, Any]:
 def _checked(digits: str) -> str:
     plain = digits.removeprefix("+")
     if not _DIGITS.fullmatch(plain):
-        raise refused(
+        raise invalid_field(
             "number", f"must have {DIGITS_MIN} to {DIGITS_MAX} digits, not {quote_value(digits)}"
         )
     return plain
 
 
 def _owned_refusal() -> InvalidRequest:
-    return refused("catch_all", "is for numbers that several accounts share: this one is owned")
+    return invalid_field(
+        "catch_all", "is for numbers that several accounts share: this one is owned"
+    )
 
 
 def _of(carrier: str | None) -> str:

@@ -16,7 +16,7 @@ from heliograph import accounts
 from heliograph.base import clock, ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import one_line, refused
+from heliograph.base.short_texts import invalid_field, one_line
 from heliograph.database import config
 from heliograph.keys.permissions import parse_permissions
 from heliograph.keys.tables import api_keys
@@ -131,7 +131,7 @@ def issue(
     """
     accounts.require_mode(accounts.keep_open(tx, account_id), sandbox=sandbox)
     if expires_at_ms is not None and expires_at_ms <= now_ms:
-        raise refused(
+        raise invalid_field(
             "expires_at", f"must lie in the future, not at {clock.rfc3339(expires_at_ms)}"
         )
     key = make_key(sandbox, random)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 
 SMS_SEND: Final = "sms.send"
 SMS_READ: Final = "sms.read"
@@ -38,7 +38,7 @@ def parse_permissions(text: str) -> tuple[str, ...]:
     unknown = sorted(named.difference(ALL, ["all"])) or sorted(named.difference(ALL))
     if unknown:
         beside = " beside others" if unknown == ["all"] else ""
-        raise refused(
+        raise invalid_field(
             "permissions",
             f"must be all, or some of {', '.join(ALL)}; not {quote_value(unknown[0])}{beside}",
         )

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.database import config
 from heliograph.database.reads import records_of
 from heliograph.keys.tables import tiers
@@ -37,7 +37,7 @@ def tier_named(tx: Connection, name: str) -> Tier:
     for tier in known:
         if tier.name == name:
             return tier
-    raise refused(
+    raise invalid_field(
         "tier", f"must be one of {', '.join(tier.name for tier in known)}; not {quote_value(name)}"
     )
 
@@ -55,9 +55,11 @@ def set_tier(tx: Connection, name: str, per_minute: int) -> Tier:
     InvalidRequest.
     """
     if not _NAME.fullmatch(name):
-        raise refused("tier", f"must have 1 to 32 of a-z, 0-9, - and _, not {quote_value(name)}")
+        raise invalid_field(
+            "tier", f"must have 1 to 32 of a-z, 0-9, - and _, not {quote_value(name)}"
+        )
     if not 1 <= per_minute <= PER_MINUTE_MAX:
-        raise refused("per_minute", f"must be from 1 to {PER_MINUTE_MAX}, not {per_minute}")
+        raise invalid_field("per_minute", f"must be from 1 to {PER_MINUTE_MAX}, not {per_minute}")
     # first: its row's lock makes two changes of the configuration wait for each other
     config.bump(tx)
     if (

@@ -13,7 +13,7 @@ from heliograph.base import clock, ids
 from heliograph.base.errors import InvalidRequest, Unavailable
 from heliograph.base.secrets import Keys, Sealer
 from heliograph.base.settings import SettingError
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.database import secret_key_canary
 from heliograph.database.cache import CachedKind, ConfigCache
 from heliograph.database.database import Database
@@ -173,7 +173,7 @@ def _nothing_there(request: OtpVerifyRequest) -> InvalidRequest:
     sent. Only the caller knows which country it was sent to.
     """
     if request.phone is None:
-        return refused("phone", no_phone(request.as_dialled))
+        return invalid_field("phone", no_phone(request.as_dialled))
     return NoneOutstanding(
         f"Without countryCode, phone is read as {request.phone.digits}, and there is no unused"
         " one-time password for that number. If countryCode was given to /otp/send, give it here"

@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound, RateLimited
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.otp.limits import seconds_until
 from heliograph.otp.tables import otp_ranges
 from heliograph.wallet.tables import wallets
@@ -118,7 +118,7 @@ def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> BlockedR
     range, and when it is blocked already.
     """
     if not (digits.isascii() and digits.isdigit() and len(digits) == RANGE_DIGITS):
-        raise refused(
+        raise invalid_field(
             "range",
             f"must be the first {RANGE_DIGITS} digits of numbers, not {quote_value(digits)}",
         )
@@ -131,7 +131,7 @@ def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> BlockedR
     here = (columns.account_id == account_id) & (columns.digits == digits)
     there = tx.execute(sa.select(columns.sent_at_ms, columns.blocked_at_ms).where(here)).first()
     if there is not None and (there.blocked_at_ms or 0) > now_ms - BLOCKED_MS:
-        raise refused("range", f"{quote_value(digits)} is blocked for this account already")
+        raise invalid_field("range", f"{quote_value(digits)} is blocked for this account already")
     if there is None:
         tx.execute(
             otp_ranges.insert().values(

@@ -11,7 +11,7 @@ from heliograph import accounts
 from heliograph.accounts import audit_log
 from heliograph.accounts.states import ACTIVE, SUSPENDED
 from heliograph.base import clock
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.database.database import Database
 from heliograph.keys import Principal
 from heliograph.plugin.logs import store_event, store_logs
@@ -173,4 +173,4 @@ def _site_to_link(tx: Connection, who: Principal) -> str:
     try:
         return _only_site(tx, who)
     except SiteNotConnected as error:
-        raise refused("site_url", "is required, because no site is linked yet") from error
+        raise invalid_field("site_url", "is required, because no site is linked yet") from error

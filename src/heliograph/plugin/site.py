@@ -10,7 +10,7 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.database.reads import records_of
 from heliograph.plugin.tables import sites
 from heliograph.plugin.url import sites_meant
@@ -78,7 +78,7 @@ def connect(
         )
     ).scalar_one()
     if count >= SITES_PER_ACCOUNT_MAX:
-        raise refused(
+        raise invalid_field(
             "site_url",
             f"cannot be linked: an account has at most {SITES_PER_ACCOUNT_MAX} sites",
         )
@@ -131,7 +131,7 @@ def only_site(tx: Connection, account_id: str, *, sandbox: bool) -> str:
             "No site is linked to this account: POST /sitebuilder/connect links one."
         )
     if len(urls) > 1:
-        raise refused("site_url", "is required, because the account has several sites")
+        raise invalid_field("site_url", "is required, because the account has several sites")
     return str(urls[0])
 
 

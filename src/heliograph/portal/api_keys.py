@@ -13,7 +13,7 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import read_page
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.keys import ALL_PERMISSIONS, ApiKey
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.languages import marked
@@ -154,5 +154,5 @@ def _of_account(tx: Connection, request: PageRequest, visit: Visit) -> ApiKey:
 def _permissions(body: dict[str, str]) -> tuple[str, ...]:
     given = [name for name in ALL_PERMISSIONS if f"{PERMISSION_FIELD}{name}" in body]
     if not given:
-        raise refused("permissions", "must be one at least: a key without any opens nothing")
+        raise invalid_field("permissions", "must be one at least: a key without any opens nothing")
     return tuple(given)

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from heliograph.base.forms import quote_value
 from heliograph.base.json import decode_object, encode
 from heliograph.base.secrets import SecretUnreadable, decrypt, encrypt
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.page_request import KEPT_COOKIE, ONCE_FIELD, TOKEN_FIELD, PageRequest
 from heliograph.users import sign_ins
@@ -57,7 +57,7 @@ def with_numbers(body: Mapping[str, Any], *fields: str) -> dict[str, Any]:
 def choice_of(field: str, given: str, choices: Sequence[str]) -> str:
     """Returns what was chosen. Raises InvalidRequest for what is no choice of the form."""
     if given not in choices:
-        raise refused(field, f"must be one of {', '.join(choices)}, not {quote_value(given)}")
+        raise invalid_field(field, f"must be one of {', '.join(choices)}, not {quote_value(given)}")
     return given
 
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from heliograph import accounts, users
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.portal import languages
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
@@ -87,7 +87,9 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
             members.remove(tx, account_id, user.id)
             about = user.email
         case unknown:
-            raise refused("do", f"must be a button of this page, not {quote_value(unknown or '')}")
+            raise invalid_field(
+                "do", f"must be a button of this page, not {quote_value(unknown or '')}"
+            )
     if about is not None:
         visit.audit(tx, request, f"member.{form['do']}", detail=about)
     return redirect(f"{visit.home}/members", SAID[form["do"]])

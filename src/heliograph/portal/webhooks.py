@@ -14,7 +14,7 @@ from heliograph.base.clock import DAY_MS, HOUR_MS, MINUTE_MS, rfc3339
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import REQUIRED, Query, quote_value
 from heliograph.base.paging import read_span
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.database.secret_key_canary import keys_in_use
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.languages import marked
@@ -192,7 +192,9 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         case "remove":
             endpoints.remove(tx, text_id, now_ms=now_ms)
         case unknown:
-            raise refused("do", f"must be a button of this page, not {quote_value(unknown or '')}")
+            raise invalid_field(
+                "do", f"must be a button of this page, not {quote_value(unknown or '')}"
+            )
     if endpoint not in after:
         visit.audit(tx, request, f"webhook.{form['do']}", text_id)
     if form["do"] == "remove":
@@ -278,7 +280,7 @@ def _replay_span(
     span = read_span(query)
     query.finish()
     if span.since_ms is None:
-        raise refused("since", REQUIRED)
+        raise invalid_field("since", REQUIRED)
     count = replay.replay_span(tx, endpoint, span.since_ms, span.until_ms, now_ms=request.now_ms)
     if count == REPLAYED_AT_ONCE:
         return DoneNotice.FIRST_ON_THEIR_WAY

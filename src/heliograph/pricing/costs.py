@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.carriers import carrier_named, routing
 from heliograph.database import config
 from heliograph.database.reads import records_of
@@ -75,7 +75,7 @@ def set_cost(
     cost = CarrierCost(carrier_named(tx, carrier_name).id, prefix, code, micro)
     _delete(tx, cost.carrier_id, prefix)
     if tx.execute(sa.select(sa.func.count()).select_from(carrier_costs)).scalar_one() >= COSTS_MAX:
-        raise refused("prefix", f"is one too many: at most {COSTS_MAX} costs are kept")
+        raise invalid_field("prefix", f"is one too many: at most {COSTS_MAX} costs are kept")
     tx.execute(carrier_costs.insert().values(cost._asdict()))
     return cost
 
@@ -117,13 +117,13 @@ def _micro(amount: Decimal | str) -> int:
     try:
         exact = Decimal(text)
     except InvalidOperation as error:
-        raise refused("amount", f"must be a number, not {quote_value(text)}") from error
+        raise invalid_field("amount", f"must be a number, not {quote_value(text)}") from error
     # first: Decimal's own arithmetic with 1E+999999 costs much
     if not exact.is_finite() or exact.adjusted() > len(str(AMOUNT_MICRO_MAX)):
-        raise refused("amount", f"must be a number up to a million, not {quote_value(text)}")
+        raise invalid_field("amount", f"must be a number up to a million, not {quote_value(text)}")
     micro = exact.scaleb(MICRO_PLACES)
     if micro != micro.to_integral_value():
-        raise refused("amount", f"has more than {MICRO_PLACES} decimals: {quote_value(text)}")
+        raise invalid_field("amount", f"has more than {MICRO_PLACES} decimals: {quote_value(text)}")
     if not 0 <= micro <= AMOUNT_MICRO_MAX:
-        raise refused("amount", f"must be from 0 to a million, not {quote_value(text)}")
+        raise invalid_field("amount", f"must be from 0 to a million, not {quote_value(text)}")
     return int(micro)

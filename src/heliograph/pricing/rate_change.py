@@ -6,7 +6,7 @@ from typing import Final
 from sqlalchemy.engine import Connection
 
 from heliograph import carriers
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.carriers import current_rates
 from heliograph.pricing.costs import micro_text
 from heliograph.pricing.difference import Difference, margins_after
@@ -31,7 +31,7 @@ def require_no_loss(
 def refuse_losses(words: str) -> None:
     """Raises InvalidRequest unless `words`, which says what sells below cost, is empty."""
     if words:
-        raise refused("allow_loss", f"is needed, because {words}")
+        raise invalid_field("allow_loss", f"is needed, because {words}")
 
 
 def losses_in_words(tx: Connection, losses: Sequence[SegmentMargin]) -> str:

@@ -18,7 +18,7 @@ from heliograph.base.csv.columns import Columns, columns_of
 from heliograph.base.csv.reader import CsvReader, text_of
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.carriers import GENERAL, current_rates
 
 FILE_OCTETS_MAX: Final = 1_048_576  # a row has some 20
@@ -66,16 +66,16 @@ AccountOf = Callable[[str], str]  # returns the raw id; raises InvalidRequest or
 def read_sheet(octets: bytes, account_of: AccountOf) -> ReadSheet:
     """Reads all of a file. Raises InvalidRequest for one that is no sheet."""
     if not octets:
-        raise refused("file", "is required, and must not be empty")
+        raise invalid_field("file", "is required, and must not be empty")
     if len(octets) > FILE_OCTETS_MAX:
-        raise refused("file", f"must have at most {FILE_OCTETS_MAX // 1_048_576} MiB")
+        raise invalid_field("file", f"must have at most {FILE_OCTETS_MAX // 1_048_576} MiB")
     try:
         rows = _rows_of_xlsx(octets) if octets.startswith(_ZIP) else _rows_of_csv(octets)
         return _read_rows(rows, account_of)
     except InvalidRequest as wrong:
         if wrong.fields:
             raise
-        raise refused("file", f"cannot be read. {wrong}") from wrong
+        raise invalid_field("file", f"cannot be read. {wrong}") from wrong
 
 
 def read_credits(text: str) -> int | None:
@@ -86,7 +86,7 @@ def read_credits(text: str) -> int | None:
     if text.lower() == NONE:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= _CREDITS_DIGITS_MAX):
-        raise refused(
+        raise invalid_field(
             "credits",
             f"must be a whole number from 0 to {current_rates.CREDITS_PER_SEGMENT_MAX}, or none;"
             f" not {quote_value(text)}",
@@ -107,16 +107,16 @@ def write_sheet(rates: Iterable[current_rates.Rate], account_text: Callable[[str
 def _read_rows(rows: Iterator[_FileRow], account_of: AccountOf) -> ReadSheet:
     first = next(rows, None)
     if first is None:
-        raise refused("file", "has no rows")
+        raise invalid_field("file", "has no rows")
     if first.why:
-        raise refused("file", f"cannot be read: line {first.line} {first.why}")
+        raise invalid_field("file", f"cannot be read: line {first.line} {first.why}")
     places = _CellPlaces.of(columns_of(first.cells))
     rates: dict[tuple[str, str], current_rates.Rate] = {}
     bad = []
     accounts: dict[str, str] = {"": GENERAL}
     for count, row in enumerate(rows, 1):
         if count > ROWS_MAX:
-            raise refused("file", f"must have at most {ROWS_MAX:,} rows; split it")
+            raise invalid_field("file", f"must have at most {ROWS_MAX:,} rows; split it")
         try:
             rate = _rate(row, places, accounts, account_of)
         except _BadCell as wrong:
@@ -125,7 +125,7 @@ def _read_rows(rows: Iterator[_FileRow], account_of: AccountOf) -> ReadSheet:
         if rates.setdefault((rate.account_id, rate.destination), rate) is not rate:
             bad.append(BadRow(row.line, f"has {rate.destination} again"))
     if not rates and not bad:
-        raise refused("file", "has no rows below its first line")
+        raise invalid_field("file", "has no rows below its first line")
     return ReadSheet(list(rates.values()), bad)
 
 
@@ -151,7 +151,7 @@ class _CellPlaces(NamedTuple):
             for names in (DESTINATION_COLUMNS, CREDITS_COLUMNS, ACCOUNT_COLUMNS)
         }
         if not found[DESTINATION_COLUMNS] or not found[CREDITS_COLUMNS]:
-            raise refused(
+            raise invalid_field(
                 "file",
                 "must name its columns in the first line: prefix or country, credits, and account"
                 " if it has rates of accounts; it names"
@@ -223,7 +223,7 @@ def _rows_of_xlsx(octets: bytes) -> Iterator[_FileRow]:
             rows = book.worksheets[0].iter_rows(max_col=COLUMNS_MAX, values_only=True)
             for line, cells in enumerate(rows, 1):
                 if line > LINES_MAX:
-                    raise refused("file", f"has rows below line {LINES_MAX:,}")
+                    raise invalid_field("file", f"has rows below line {LINES_MAX:,}")
                 texts = [_text_of_value(cell) for cell in cells]
                 if any(texts):
                     yield _FileRow(line, texts)
@@ -231,7 +231,7 @@ def _rows_of_xlsx(octets: bytes) -> Iterator[_FileRow]:
         raise
     # a broken file breaks its reader wherever it happens to notice
     except Exception as error:
-        raise refused("file", "is no XLSX file that can be read; save it as CSV") from error
+        raise invalid_field("file", "is no XLSX file that can be read; save it as CSV") from error
 
 
 def _judge_archive(octets: bytes) -> None:
@@ -243,7 +243,7 @@ def _judge_archive(octets: bytes) -> None:
         with zipfile.ZipFile(BytesIO(octets)) as archive:
             members = archive.infolist()
             if len(members) > MEMBERS_MAX:
-                raise refused("file", f"holds more than {MEMBERS_MAX} files")
+                raise invalid_field("file", f"holds more than {MEMBERS_MAX} files")
             for member in members:
                 with archive.open(member) as file:
                     unpacked += _unpacked_octets(file, UNPACKED_OCTETS_MAX - unpacked)
@@ -255,7 +255,7 @@ def _judge_archive(octets: bytes) -> None:
         OSError,
         zlib.error,
     ) as error:
-        raise refused("file", "is no XLSX file that can be read; save it as CSV") from error
+        raise invalid_field("file", "is no XLSX file that can be read; save it as CSV") from error
 
 
 def _unpacked_octets(file: IO[bytes], most: int) -> int:
@@ -264,7 +264,7 @@ def _unpacked_octets(file: IO[bytes], most: int) -> int:
     while piece := file.read(_PIECE_OCTETS):
         octets += len(piece)
         if octets > most:
-            raise refused("file", f"unpacks to more than {UNPACKED_OCTETS_MAX >> 20} MiB")
+            raise invalid_field("file", f"unpacks to more than {UNPACKED_OCTETS_MAX >> 20} MiB")
         prolog.read(piece)
     return octets
 
@@ -290,7 +290,7 @@ class _Prolog:
             self._is_over = True
 
     def _refuse(self, *_: object) -> None:
-        raise refused("file", "declares entities, which no sheet needs")
+        raise invalid_field("file", "declares entities, which no sheet needs")
 
     def _end(self, *_: object) -> None:
         self._is_over = True

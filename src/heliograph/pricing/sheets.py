@@ -16,7 +16,7 @@ from heliograph.base import ids
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.paging import first_id_of
-from heliograph.base.short_texts import REASON_MAX, one_line, printable, refused, shorten
+from heliograph.base.short_texts import REASON_MAX, invalid_field, one_line, printable, shorten
 from heliograph.carriers import GENERAL, current_rates
 from heliograph.database import config
 from heliograph.database.reads import records_of
@@ -91,7 +91,9 @@ def upload(
     tx.execute(_move(WITHDRAWN, now_ms).where(columns.status == UPLOADED, old))
     is_open = columns.status.in_((UPLOADED, PLANNED))
     if tx.execute(sa.select(sa.func.count()).where(is_open)).scalar_one() >= OPEN_MAX:
-        raise refused("file", f"is one sheet too many: {OPEN_MAX} are open. Withdraw some of them")
+        raise invalid_field(
+            "file", f"is one sheet too many: {OPEN_MAX} are open. Withdraw some of them"
+        )
     sheet = RateSheet(
         id=ids.raw_of_number(ids.new_number(now_ms)),
         status=SHEET.begun_as(UPLOADED),
@@ -121,7 +123,7 @@ def plan(
     """
     said = one_line("reason", reason, most=REASON_MAX)
     if at_ms is not None and not now_ms < at_ms <= sheet.uploaded_at_ms + AHEAD_DAYS_MAX * DAY_MS:
-        raise refused(
+        raise invalid_field(
             "at", f"must be a time to come, within a year of the upload, not {rfc3339(at_ms)}"
         )
     config.bump(tx)  # first: nobody changes a rate between what is read and what is written

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from heliograph.base.forms import Query
 from heliograph.base.json import decode_object
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.keys import Principal
 
 IDEMPOTENCY_KEY_MAX: Final = 255
@@ -108,7 +108,7 @@ def idempotency_key(headers: list[tuple[bytes, bytes]]) -> str | None:
         or not key.isascii()
         or not key.isprintable()
     ):
-        raise refused(
+        raise invalid_field(
             "Idempotency-Key",
             f"must stand once and have 1 to {IDEMPOTENCY_KEY_MAX} printable ASCII characters",
         )

@@ -15,7 +15,7 @@ from heliograph import accounts
 from heliograph.base import ids
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound
-from heliograph.base.short_texts import printable, refused, shorten
+from heliograph.base.short_texts import invalid_field, printable, shorten
 from heliograph.database.pruning import PruningRule
 from heliograph.database.reads import records_of
 from heliograph.senders.history import last_decision_ms
@@ -81,7 +81,9 @@ def kind_of(content: bytes) -> DocumentKind:
         return PNG
     if content.startswith(b"\xff\xd8\xff") and b"\xff\xd9" in content[-PDF_END_OCTETS:]:
         return JPEG
-    raise refused("file", "must be a PDF, a PNG or a JPEG; this is none, whatever its name says")
+    raise invalid_field(
+        "file", "must be a PDF, a PNG or a JPEG; this is none, whatever its name says"
+    )
 
 
 def attach(
@@ -93,19 +95,19 @@ def attach(
     document or too large, and for one too many.
     """
     if len(content) > OCTETS_MAX:
-        raise refused("file", f"must have at most {OCTETS_MAX // 1_024**2} MiB")
+        raise invalid_field("file", f"must have at most {OCTETS_MAX // 1_024**2} MiB")
     kind = kind_of(content)
     sender = _waiting(tx, account_id, sender_text_id)
     columns = sender_documents.c
     if not may_have_more(tx, sender):
         most = DOCUMENTS_PER_SENDER_MAX
-        raise refused(
+        raise invalid_field(
             "file",
             f"is one too many: a sender ID has at most {most} documents that nobody has decided on",
         )
     if _count(tx, columns.account_id == account_id) >= DOCUMENTS_PER_ACCOUNT_MAX:
         most = DOCUMENTS_PER_ACCOUNT_MAX
-        raise refused("file", f"is one too many: an account has at most {most} documents")
+        raise invalid_field("file", f"is one too many: an account has at most {most} documents")
     document = SenderDocument(
         ids.raw_of_number(ids.new_number(now_ms)),
         sender.id,
@@ -127,7 +129,7 @@ def detach(
     sender = _waiting(tx, account_id, sender_text_id)
     document = find(tx, sender, document_text_id)
     if decided_on(tx, sender, [document]):
-        raise refused("file", "cannot be removed: somebody has decided on it")
+        raise invalid_field("file", "cannot be removed: somebody has decided on it")
     tx.execute(sender_documents.delete().where(sender_documents.c.id == document.id))
     return document
 
@@ -190,7 +192,7 @@ def _waiting(tx: Connection, account_id: str, sender_text_id: str) -> Sender:
     accounts.require_open(accounts.lock(tx, account_id))  # closing removes documents
     sender = own_sender(tx, account_id, sender_text_id)
     if sender.status != SUBMITTED:
-        raise refused("file", "cannot be changed: the sender ID does not wait for a decision")
+        raise invalid_field("file", "cannot be changed: the sender ID does not wait for a decision")
     return sender
 
 

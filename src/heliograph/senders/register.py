@@ -10,7 +10,7 @@ from heliograph.base import ids
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import quote_value
 from heliograph.base.settings import Settings
-from heliograph.base.short_texts import BY_MAX, REASON_MAX, one_line, refused
+from heliograph.base.short_texts import BY_MAX, REASON_MAX, invalid_field, one_line
 from heliograph.database import config
 from heliograph.senders.history import Step, note
 from heliograph.senders.look_alikes import skeleton
@@ -93,7 +93,7 @@ def _known_country(country_code: str | None) -> str | None:
         return None
     found = country(country_code)
     if found is None:
-        raise refused(
+        raise invalid_field(
             "country_code",
             f"must be a country of ISO 3166-1 in two letters, not {quote_value(country_code)}",
         )
@@ -164,7 +164,7 @@ def _insert(
         )
     ).scalar_one()
     if count >= SENDERS_PER_ACCOUNT_MAX:
-        raise refused(
+        raise invalid_field(
             "sender",
             f"cannot be registered: an account has at most {SENDERS_PER_ACCOUNT_MAX} sender IDs",
         )

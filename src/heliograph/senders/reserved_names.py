@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import REASON_MAX, one_line, refused
+from heliograph.base.short_texts import REASON_MAX, invalid_field, one_line
 from heliograph.database.reads import records_of
 from heliograph.senders.look_alikes import as_letters, skeleton
 from heliograph.senders.rules import SANDBOX, check
@@ -37,11 +37,11 @@ def refuse_reserved(tx: Connection, sender: str, service_sender: str) -> None:
     """
     always = _always(sender, service_sender)
     if always is not None:
-        raise refused(
+        raise invalid_field(
             "sender", f"must be another one: {quote_value(sender)} is reserved, because {always}"
         )
     if _of_operator(tx, sender) is not None:
-        raise refused("sender", f"must be another one: {quote_value(sender)} is reserved")
+        raise invalid_field("sender", f"must be another one: {quote_value(sender)} is reserved")
 
 
 def reason_for(tx: Connection, sender: str, service_sender: str) -> str | None:
@@ -95,7 +95,7 @@ def add(tx: Connection, sender: str, reason: str, *, now_ms: int) -> Reserved:
         tx.execute(sa.select(sa.func.count()).select_from(reserved_senders)).scalar_one()
         >= RESERVED_MAX
     ):
-        raise refused("sender", f"cannot be reserved: at most {RESERVED_MAX} names can be")
+        raise invalid_field("sender", f"cannot be reserved: at most {RESERVED_MAX} names can be")
     tx.execute(
         reserved_senders.insert().values(skeleton=skeleton(record.sender), **record._asdict())
     )

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 
 SANDBOX: Final = "SANDBOX"  # a sandbox send may always come from it
 
@@ -26,7 +26,7 @@ def check(sender: str) -> str:
         return digits[1]
     if _LETTERS.fullmatch(sender):
         return sender
-    raise refused("sender", _ALLOWED + quote_value(sender))
+    raise invalid_field("sender", _ALLOWED + quote_value(sender))
 
 
 def fold(sender: str) -> str:

@@ -11,7 +11,7 @@ from heliograph import accounts
 from heliograph.accounts import audit_log
 from heliograph.base import ids
 from heliograph.base.errors import NotFound, Unauthorized
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.users.mails import INVITATION_MS, mail_invitation
 from heliograph.users.roles import Role
 from heliograph.users.sign_ins import NotSignedIn, begin_session, digest
@@ -94,11 +94,11 @@ def invite(
     address = read_email(email)
     there = of_account(tx, account_id)
     if address in (member.user.email for member in there):
-        raise refused("email", "belongs to a member already: change the role in the list")
+        raise invalid_field("email", "belongs to a member already: change the role in the list")
     open_ones = invitations_of(tx, account_id, now_ms=now_ms)
     before = next((each for each in open_ones if each.email == address), None)
     if before is None and len(open_ones) >= INVITATIONS_MAX:
-        raise refused(
+        raise invalid_field(
             "email", f"cannot be invited: at most {INVITATIONS_MAX} invitations can be open"
         )
     _require_room(tx, account_id)
@@ -205,13 +205,15 @@ def _require_another_owner(tx: Connection, account_id: str, user_id: str) -> Non
         members.c.user_id != user_id,
     )
     if tx.execute(others.limit(1)).first() is None:
-        raise refused("role", "must stay owner: an account has one owner at least")
+        raise invalid_field("role", "must stay owner: an account has one owner at least")
 
 
 def _require_room(tx: Connection, account_id: str) -> None:
     counted = sa.select(sa.func.count()).where(members.c.account_id == account_id)
     if tx.execute(counted).scalar_one() >= MEMBERS_MAX:
-        raise refused("email", f"cannot be added: an account has at most {MEMBERS_MAX} members")
+        raise invalid_field(
+            "email", f"cannot be added: an account has at most {MEMBERS_MAX} members"
+        )
 
 
 def _withdraw(tx: Connection, account_id: str, which: sa.ColumnElement[bool]) -> None:

@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 from heliograph.base import ids
 from heliograph.base.errors import NotFound, Unauthorized
 from heliograph.base.secrets import Keys
-from heliograph.base.short_texts import one_line, refused
+from heliograph.base.short_texts import invalid_field, one_line
 from heliograph.database.reads import records_of
 from heliograph.users import passkey_challenge
 from heliograph.users.sign_ins import begin_session
@@ -116,7 +116,7 @@ def registration_options(
     query = sa.select(passkeys.c.credential).where(_belongs_to(user.id))
     known = [_credential(row.credential) for row in tx.execute(query)]
     if len(known) >= PASSKEYS_MAX:
-        raise refused("name", f"cannot be added: a user has at most {PASSKEYS_MAX} passkeys")
+        raise invalid_field("name", f"cannot be added: a user has at most {PASSKEYS_MAX} passkeys")
     options, _ = _server(asker.site).register_begin(
         PublicKeyCredentialUserEntity(
             id=_handle(user.id), name=user.email, display_name=user.email

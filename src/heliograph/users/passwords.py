@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.users.tables import passwords, users
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def read(text: str, email: str) -> str:
     """
     password = _normalize(text)
     if not CHARACTERS_MIN <= len(password) <= CHARACTERS_MAX:
-        raise refused(
+        raise invalid_field(
             "password",
             f"must have {CHARACTERS_MIN} to {CHARACTERS_MAX} characters, not {len(password)}",
         )
@@ -47,7 +47,7 @@ def read(text: str, email: str) -> str:
     known = [email, *email.replace("@", ".").split("."), "heliograph"]
     judged = zxcvbn(password[:_JUDGED_CHARACTERS], user_inputs=known)
     if judged["guesses"] < GUESSES_MIN:
-        raise refused(
+        raise invalid_field(
             "password", "must be harder to guess: it is a common one, or made of common parts"
         )
     return password

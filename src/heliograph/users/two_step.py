@@ -17,7 +17,7 @@ from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
 from heliograph.base.secrets import Keys, SecretUnreadable
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.database.sealed_columns import Encrypted, SealedColumn
 from heliograph.users.tables import recovery_codes, totps, users, waiting_sign_ins
 
@@ -53,7 +53,7 @@ def begin(tx: Connection, keys: Keys, user_id: str, *, now_ms: int) -> None:
     """
     _wait_for_others(tx, user_id)
     if is_on(tx, user_id):
-        raise refused("code", "must be turned off before it is set up anew")
+        raise invalid_field("code", "must be turned off before it is set up anew")
     tx.execute(totps.delete().where(totps.c.user_id == user_id))
     tx.execute(
         totps.insert().values(
@@ -99,7 +99,7 @@ def confirm(
     _wait_for_others(tx, user_id)
     step = _step_of(unconfirmed_secret(tx, keys, user_id), code, now_ms)
     if step is None:
-        raise refused(
+        raise invalid_field(
             "code", f"must be the {DIGITS} digits that the app shows now, not {quote_value(code)}"
         )
     tx.execute(

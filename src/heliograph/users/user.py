@@ -11,7 +11,7 @@ from heliograph import accounts
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import EMAIL_MAX, refused
+from heliograph.base.short_texts import EMAIL_MAX, invalid_field
 from heliograph.database.reads import records_of
 from heliograph.users.roles import Role
 from heliograph.users.tables import (
@@ -71,7 +71,7 @@ def read_email(text: str) -> str:
         or not email.isprintable()
         or _EMAIL.fullmatch(email) is None
     ):
-        raise refused(
+        raise invalid_field(
             "email",
             f"must be an email address such as ama@example.com, not {quote_value(text)}",
         )

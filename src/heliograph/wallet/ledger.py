@@ -16,7 +16,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.errors import InsufficientCredits, InvalidRequest
 from heliograph.base.forms import quote_value
 from heliograph.base.paging import CLOCK_SLACK_MS, PageWanted
-from heliograph.base.short_texts import one_line, refused
+from heliograph.base.short_texts import invalid_field, one_line
 from heliograph.wallet import account_ledger
 from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, add_entry
 from heliograph.wallet.events import low_balance
@@ -67,7 +67,9 @@ def grant(
 ) -> Posted:
     """Gives SMS credits. Raises NotFound, InvalidRequest."""
     if credits < 1:
-        raise refused("credits", f"must be 1 or more, not {credits}; to take credits away, adjust")
+        raise invalid_field(
+            "credits", f"must be 1 or more, not {credits}; to take credits away, adjust"
+        )
     return post(
         tx,
         account_id,
@@ -92,7 +94,7 @@ def topup(
     """Adds money, in the wallet's currency. Raises NotFound, InvalidRequest."""
     amount_minor = to_minor(amount, lock_wallet(tx, account_id).currency)
     if amount_minor < 1:
-        raise refused(
+        raise invalid_field(
             "amount",
             f"must be more than 0, not {quote_value(str(amount))}; to take money away, adjust",
         )
@@ -119,7 +121,7 @@ def adjust_credits(
 ) -> Posted:
     """Corrects the credits, up or down. Raises NotFound, InvalidRequest, InsufficientCredits."""
     if credits == 0:
-        raise refused("credits", "must not be 0")
+        raise invalid_field("credits", "must not be 0")
     return post(
         tx,
         account_id,
@@ -146,7 +148,7 @@ def adjust_money(
     """
     amount_minor = to_minor(amount, lock_wallet(tx, account_id).currency)
     if amount_minor == 0:
-        raise refused("amount", "must not be 0")
+        raise invalid_field("amount", "must not be 0")
     return post(
         tx,
         account_id,
@@ -286,7 +288,7 @@ def result_of_repeat(earlier: Entry, amount_minor: int, credits: int) -> Posted:
             if earlier.credits
             else to_text(earlier.amount_minor, earlier.currency)
         )
-        raise refused(
+        raise invalid_field(
             "reference",
             f"{quote_value(earlier.reference)} was already applied, with {was}"
             f" ({ids.text_of_raw(ID_PREFIX, earlier.id)})",
@@ -317,9 +319,11 @@ def figures_after(held: Figures, currency: str, amount_minor: int, credits: int)
             available=to_number(held.balance_minor, currency),
         )
     if after.sms_credits > CREDITS_MAX:
-        raise refused("credits", f"would bring the wallet above {CREDITS_MAX}")
+        raise invalid_field("credits", f"would bring the wallet above {CREDITS_MAX}")
     if after.balance_minor > MINOR_MAX:
-        raise refused("amount", f"would bring the wallet above {to_text(MINOR_MAX, currency)}")
+        raise invalid_field(
+            "amount", f"would bring the wallet above {to_text(MINOR_MAX, currency)}"
+        )
     return after
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 
 # ISO 4217's exponents where they are not 2. Not Babel's: CLDR says what is handed over in shops
 # (LAK 0, IQD 0), not what is accounted in.
@@ -36,7 +36,7 @@ def currency(code: str) -> str:
     """
     upper = code.upper()
     if upper not in _currencies_in_use():
-        raise refused(
+        raise invalid_field(
             "currency",
             f"must be a currency of ISO 4217 that is in use, such as GHS, not {quote_value(code)}",
         )
@@ -84,9 +84,9 @@ def to_minor(amount: Decimal | int | float | str, currency: str, *, field: str =
     try:
         exact = Decimal(repr(amount) if isinstance(amount, float) else amount)
     except InvalidOperation as error:
-        raise refused(field, f"must be a number, not {quote_value(amount)}") from error
+        raise invalid_field(field, f"must be a number, not {quote_value(amount)}") from error
     if not exact.is_finite():
-        raise refused(field, f"must be a number, not {quote_value(str(amount))}")
+        raise invalid_field(field, f"must be a number, not {quote_value(str(amount))}")
     # by its digits: Decimal's own arithmetic rounds to 28 of them, and 1E+999999 must cost nothing
     # to refuse
     sign, digits, last_place = exact.as_tuple()
@@ -97,11 +97,11 @@ def to_minor(amount: Decimal | int | float | str, currency: str, *, field: str =
     # after the significant digits, in minor units
     zeros = int(last_place) + len(digits) - len(significant) + places
     if zeros < 0:
-        raise refused(
+        raise invalid_field(
             field, f"has more decimals than the {places} of {currency}: {quote_value(str(amount))}"
         )
     if exact.adjusted() + places >= MINOR_DIGITS:
-        raise refused(field, f"must be at most {to_text(MINOR_MAX, currency)}")
+        raise invalid_field(field, f"must be at most {to_text(MINOR_MAX, currency)}")
     minor = int(significant + "0" * zeros)
     return -minor if sign else minor
 

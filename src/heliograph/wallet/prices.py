@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import one_line, refused
+from heliograph.base.short_texts import invalid_field, one_line
 from heliograph.database.reads import records_of
 from heliograph.wallet.ledger import (
     ISSUANCE_ID,
@@ -49,9 +49,9 @@ def set_price(
     code = currency(currency_code)
     price = Price(code, to_minor(amount, code), credits)
     if price.amount_minor < 1:
-        raise refused("amount", f"must be more than 0, not {quote_value(str(amount))}")
+        raise invalid_field("amount", f"must be more than 0, not {quote_value(str(amount))}")
     if not 1 <= credits <= CREDITS_MAX:
-        raise refused("per", f"must be from 1 to {CREDITS_MAX} credits, not {credits}")
+        raise invalid_field("per", f"must be from 1 to {CREDITS_MAX} credits, not {credits}")
     tx.execute(sa.delete(prices).where(prices.c.currency == code))
     tx.execute(prices.insert().values(price._asdict()))
     return price
@@ -104,10 +104,10 @@ def quote(tx: Connection, account_id: str, credits: int) -> CreditsOffer:
 def _cost(price: Price, credits: int) -> int:
     """Raises InvalidRequest for a number that cannot be bought."""
     if not 1 <= credits <= CREDITS_MAX:
-        raise refused("credits", f"must be from 1 to {CREDITS_MAX}, not {credits}")
+        raise invalid_field("credits", f"must be from 1 to {CREDITS_MAX}, not {credits}")
     cost_minor = price.cost_of(credits)
     if cost_minor > MINOR_MAX:
-        raise refused("credits", f"would cost more than {to_text(MINOR_MAX, price.currency)}")
+        raise invalid_field("credits", f"would cost more than {to_text(MINOR_MAX, price.currency)}")
     return cost_minor
 
 
@@ -139,7 +139,7 @@ def buy_credits(
     price = price_in(tx, wallet.currency)
     cost_minor = _cost(price, credits)
     if quoted_minor not in (None, cost_minor):
-        raise refused("credits", f"now cost {to_text(cost_minor, price.currency)}")
+        raise invalid_field("credits", f"now cost {to_text(cost_minor, price.currency)}")
     return post(
         tx,
         account_id,

@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts import AccountClosed, storage_of_keys
 from heliograph.base.errors import NotFound
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.wallet import alarm
 from heliograph.wallet.alarm import is_below
 from heliograph.wallet.money import MINOR_MAX, currency
@@ -213,7 +213,7 @@ def set_low_balance(tx: Connection, account_id: str, thresholds: Thresholds) -> 
     """
     for field, value in zip(("low_balance_credits", "low_balance_amount"), thresholds, strict=True):
         if value is not None and not 0 <= value <= MINOR_MAX:
-            raise refused(field, "must not be negative, and have at most 15 digits")
+            raise invalid_field(field, "must not be negative, and have at most 15 digits")
     wallet = lock_open_wallet(tx, account_id)
     _, armed = alarms(wallet.armed, wallet.figures, wallet.figures, thresholds)
     changed = wallet._replace(

@@ -14,7 +14,7 @@ from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
 from heliograph.base.secrets import Keys, decrypt, encrypt
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.database.sealed_columns import Encrypted, SealedColumn
 from heliograph.webhooks.http.address_guard import AllowedNetworks, check_url
 from heliograph.webhooks.sign import new_secret
@@ -79,11 +79,11 @@ def read_kinds(given: Iterable[str]) -> tuple[str, ...]:
     asked = set(given)
     for kind in sorted(asked):
         if kind != "all" and kind not in KINDS:
-            raise refused(
+            raise invalid_field(
                 "events", f"must be all, or of {', '.join(KINDS)}, not {quote_value(kind)}"
             )
     if not asked:
-        raise refused("events", f"must name at least one of {', '.join(KINDS)}, or all")
+        raise invalid_field("events", f"must name at least one of {', '.join(KINDS)}, or all")
     return tuple(kind for kind in KINDS if kind in asked or "all" in asked)
 
 
@@ -112,7 +112,7 @@ def add(
         listens_until_ms is None
         and _count(tx, account.id, sandbox=sandbox) >= ENDPOINTS_PER_ACCOUNT_MAX
     ):
-        raise refused(
+        raise invalid_field(
             "url",
             f"cannot be added: an account has at most {ENDPOINTS_PER_ACCOUNT_MAX} endpoints in each"
             " mode; remove one first",
@@ -257,7 +257,9 @@ def rotate(
     """
     endpoint = _locked(tx, endpoint_id)
     if endpoint.former_until_ms is not None and now_ms < endpoint.former_until_ms:
-        raise refused("endpoint", "is being rotated already; finish that first, with --finish")
+        raise invalid_field(
+            "endpoint", "is being rotated already; finish that first, with --finish"
+        )
     secret, columns = new_secret(), webhook_endpoints.c
     tx.execute(
         webhook_endpoints.update()

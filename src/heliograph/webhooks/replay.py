@@ -13,7 +13,7 @@ from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
 from heliograph.base.ids import LATER_MS
 from heliograph.base.paging import CLOCK_SLACK_MS, first_id_of
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.events import EVENT_PREFIX
 from heliograph.webhooks.states import DELIVERED, DELIVERY, WAITING
@@ -113,11 +113,11 @@ def replay_span(
     """
     _must_be_enabled(endpoint)
     if since_ms < now_ms - KEPT_MS:
-        raise refused("since", "must be within the last 30 days: events are kept no longer")
+        raise invalid_field("since", "must be within the last 30 days: events are kept no longer")
     if since_ms > now_ms:
-        raise refused("since", "must not be in the future")
+        raise invalid_field("since", "must not be in the future")
     if until_ms is not None and until_ms <= since_ms:
-        raise refused("until", "must be later than the beginning")
+        raise invalid_field("until", "must be later than the beginning")
     delivery = webhook_deliveries.c
     oldest = (
         sa.select(delivery.event_id)
@@ -200,7 +200,7 @@ def _retry_early(
 
 def _must_be_enabled(endpoint: WebhookEndpoint) -> None:
     if endpoint.disabled_at_ms is not None:
-        raise refused("endpoint", "is disabled; enable it first")
+        raise invalid_field("endpoint", "is disabled; enable it first")
 
 
 def _unknown(event_id: str) -> NotFound:

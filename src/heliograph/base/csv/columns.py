@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from heliograph.base.csv.cells import text_of_cell
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused, shorten
+from heliograph.base.short_texts import invalid_field, shorten
 
 # names of the phone column, as `column_name` writes them; the earliest of them that a header has
 PHONE_COLUMNS: Final = (
@@ -46,7 +46,7 @@ class Columns(NamedTuple):
         wanted = column_name(column)
         if wanted not in self.known:
             has = shorten(", ".join(self.names), NAMES_SAID_MAX) or "none"
-            raise refused(
+            raise invalid_field(
                 f"{field}_column",
                 f"must be a column of the file ({has}), not {quote_value(column)}",
             )

@@ -42,12 +42,12 @@ def _restore_check(
 
 def _keep(run: CommandRun, since: int, leave_later: bool) -> None:
     from heliograph.base import clock
-    from heliograph.base.short_texts import refused
+    from heliograph.base.short_texts import invalid_field
     from heliograph.database import processes
     from heliograph.processes.checks import restore_check
 
     if since > clock.now_ms():
-        raise refused("since", "must not be in the future")
+        raise invalid_field("since", "must not be in the future")
     processes.set_process_kind("restore-check")
     done = run.run_hot(
         lambda db: restore_check.keep_from_carriers(

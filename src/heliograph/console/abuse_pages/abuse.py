@@ -12,7 +12,7 @@ from heliograph import accounts, otp, senders
 from heliograph.accounts import Account
 from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.console.navigation import ABUSE
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -193,7 +193,7 @@ def _account(tx: Connection, text: str) -> Account:
     try:
         return accounts.find(tx, text)
     except (NotFound, InvalidRequest) as none:
-        raise refused("account", f"names none: {none}") from none
+        raise invalid_field("account", f"names none: {none}") from none
 
 
 def _owners(tx: Connection, account_ids: Collection[str]) -> dict[str, OwnerOfRow]:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from heliograph import accounts, carriers, pricing
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.carriers import carrier_states, routing
 from heliograph.console.navigation import ROUTES
 from heliograph.console.operator_visit import OperatorVisit
@@ -125,11 +125,11 @@ def _answer(tx: Connection, request: PageRequest, asked: dict[str, str]) -> list
         try:
             account = accounts.find(tx, asked["account"].strip())
         except NotFound as error:
-            raise refused("account", f"names none: {error}") from error
+            raise invalid_field("account", f"names none: {error}") from error
     to = asked["to"][:ASKED_MAX]
     phone = parse_phone(to, None, account and account.country_code)
     if phone is None:
-        raise refused(
+        raise invalid_field(
             "to", f"must be a phone number in international digits, not {quote_value(to)}"
         )
     found = look_up_route(tx, phone, account and account.id, now_ms=request.now_ms)

@@ -12,7 +12,7 @@ from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Query
 from heliograph.base.paging import read_page
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.console.message_pages.carrier_choice import (
     WorkOfCarrier,
     carrier_names,
@@ -146,7 +146,7 @@ def _read_form(tx: Connection, request: PageRequest) -> _DecisionForm:
     assert carrier is not None  # a number was asked for
     named = [name for name in form if name.startswith(f"{MESSAGE_PREFIX}_")]
     if not 1 <= len(named) <= audited_decisions.AT_ONCE_MAX:
-        raise refused(
+        raise invalid_field(
             "messages",
             f"must be 1 to {audited_decisions.AT_ONCE_MAX} of the list, not {len(named)}",
         )

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.carriers import Carrier, setting
 from heliograph.console.message_pages.carrier_choice import (
     WorkOfCarrier,
@@ -176,7 +176,7 @@ def _message_id(request: PageRequest) -> str:
     try:
         trace.raw_of(message_id)
     except NotFound as none:
-        raise refused("message", "must be the id of a message, such as msg_01k5…") from none
+        raise invalid_field("message", "must be the id of a message, such as msg_01k5…") from none
     return message_id
 
 
@@ -196,7 +196,7 @@ def _matched(
             tx, facts_of(receipt.carrier), wanted, visit.by, request.now_ms
         )
     except InvalidRequest as unlike:
-        raise refused("message", f"cannot be this one: {unlike}") from unlike
+        raise invalid_field("message", f"cannot be this one: {unlike}") from unlike
 
 
 def _typed_message_id(request: PageRequest) -> str:
@@ -209,7 +209,7 @@ def _receipt(tx: Connection, request: PageRequest) -> ChosenReceipt:
     """
     text_id = _typed_message_id(request)
     if not text_id:
-        raise refused("receipt", "must be a receipt of the list")
+        raise invalid_field("receipt", "must be a receipt of the list")
     name, place = unmatched.parse_id(text_id)
     carrier_id = unmatched.carrier_of(tx, place) if name is None else None
     for carrier in carrier_names(tx).by_id.values():

@@ -11,7 +11,7 @@ from heliograph import accounts
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query
 from heliograph.base.paging import ALWAYS, Span
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.console.money_pages.months import month_of
 from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
 from heliograph.console.rendering import page
@@ -83,7 +83,7 @@ def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
 def _wanted(tx: Connection, typed: dict[str, str]) -> ExportWanted:
     """Raises InvalidRequest."""
     if typed["format"] not in ("", *FORMATS):
-        raise refused("format", f"must be one of {', '.join(FORMATS)}")
+        raise invalid_field("format", f"must be one of {', '.join(FORMATS)}")
     span: Span = ALWAYS
     if typed["month"]:
         span = wallet_files.read_month(typed["month"])
@@ -92,7 +92,7 @@ def _wanted(tx: Connection, typed: dict[str, str]) -> ExportWanted:
     try:
         return ExportWanted(span, accounts.find(tx, typed["account"]).id)
     except NotFound as none:
-        raise refused("account", f"names none: {none}") from none
+        raise invalid_field("account", f"names none: {none}") from none
 
 
 def _render_form(

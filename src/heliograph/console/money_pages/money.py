@@ -10,7 +10,7 @@ from heliograph import accounts, wallet
 from heliograph.base.errors import FieldError, InsufficientCredits, InvalidRequest
 from heliograph.base.forms import quote_value
 from heliograph.base.paging import PageWanted
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.console.money_pages.months import month_of, this_month
 from heliograph.console.navigation import MONEY
 from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
@@ -95,7 +95,7 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     try:
         posted = chosen.make(tx, account.id, amount, reason, reference, now_ms=request.now_ms)
     except InsufficientCredits as short:
-        raise refused(chosen.field, f"is more than there is: {short}") from short
+        raise invalid_field(chosen.field, f"is more than there is: {short}") from short
     text_id = accounts.text_id(account)
     if posted.applied:
         before, after = _in_words(posted.entry)
@@ -137,5 +137,5 @@ def _number(field: str, text: str) -> int | str:
     digits = "".join(text.split())
     if not NUMBER.fullmatch(digits) or (field == "credits" and "." in digits):
         kind = "a whole number" if field == "credits" else "a number"
-        raise refused(field, f"must be {kind}, not {quote_value(text)}")
+        raise invalid_field(field, f"must be {kind}, not {quote_value(text)}")
     return int(digits) if field == "credits" else digits

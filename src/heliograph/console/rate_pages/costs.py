@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from heliograph import carriers, pricing
 from heliograph.base.errors import FieldError, NotFound
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.console.navigation import COSTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -57,14 +57,14 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     try:
         carrier = carriers.carrier_named(tx, name)
     except NotFound as error:
-        raise refused("carrier", f"names none: {error}") from error
+        raise invalid_field("carrier", f"names none: {error}") from error
     if wanted == "remove cost":
         try:
             removed = pricing.change_without_loss(
                 tx, lambda: pricing.remove_cost(tx, name, prefix), allows_loss="allow_loss" in body
             )
         except NotFound as error:
-            raise refused("prefix", f"has no cost: {error}") from error
+            raise invalid_field("prefix", f"has no cost: {error}") from error
         before = _in_words(removed)
     else:
         known = [cost for cost in pricing.load_costs(tx, carrier.id) if cost.prefix == prefix]

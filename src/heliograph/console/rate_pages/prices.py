@@ -9,7 +9,7 @@ from starlette.responses import Response
 from heliograph import pricing
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.console.navigation import PRICES
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -59,11 +59,11 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
         try:
             prices.remove_price(tx, currency)
         except NotFound as error:
-            raise refused("currency", f"has no price: {error}") from error
+            raise invalid_field("currency", f"has no price: {error}") from error
     else:
         amount, credits = _number("amount", body), _number("per", body)
         if not credits.isdigit():
-            raise refused("per", f"must be a whole number, not {quote_value(credits)}")
+            raise invalid_field("per", f"must be a whole number, not {quote_value(credits)}")
         made = pricing.change_without_loss(
             tx,
             lambda: prices.set_price(tx, currency, amount, int(credits)),
@@ -79,7 +79,7 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
 def _number(field: str, body: dict[str, str]) -> str:
     digits = "".join(body.get(field, "").split())
     if not NUMBER.fullmatch(digits):
-        raise refused(field, f"must be a number, not {quote_value(body.get(field, ''))}")
+        raise invalid_field(field, f"must be a number, not {quote_value(body.get(field, ''))}")
     return digits
 
 

@@ -12,7 +12,7 @@ from heliograph import accounts, carriers, pricing
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.carriers import GENERAL, current_rates
 from heliograph.console.handlers import in_own_transactions
 from heliograph.console.navigation import SHEETS
@@ -196,4 +196,6 @@ def _at_ms(text: str) -> int:
             return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1_000)
     except ValueError:
         pass
-    raise refused("at", f"must be a day and time such as 2027-01-31 09:30, not {quote_value(text)}")
+    raise invalid_field(
+        "at", f"must be a day and time such as 2027-01-31 09:30, not {quote_value(text)}"
+    )

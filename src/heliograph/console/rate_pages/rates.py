@@ -10,7 +10,7 @@ from heliograph import accounts, pricing
 from heliograph.accounts import Account
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.carriers import GENERAL, current_rates
 from heliograph.console.navigation import RATES
 from heliograph.console.operator_visit import OperatorVisit
@@ -118,7 +118,7 @@ def rate_owner_of(tx: Connection, account: str) -> RateOwner:
     try:
         return RateOwner(accounts.find(tx, account.strip()))
     except NotFound as error:
-        raise refused("account", f"names none: {error}") from error
+        raise invalid_field("account", f"names none: {error}") from error
 
 
 def _in_words(credits: int | None) -> str:

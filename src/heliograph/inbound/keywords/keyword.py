@@ -11,7 +11,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
 from heliograph.base.paging import PageWanted
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.carriers import all_carriers
 from heliograph.database.reads import records_of
 from heliograph.inbound.keywords.built_in import BUILT_IN, KeywordAction
@@ -91,7 +91,7 @@ def save_keyword(
         return SavedKeyword(after, created=False, changed=after != before)
     count = tx.execute(sa.select(sa.func.count()).where(owner.owns)).scalar_one()
     if count >= KEYWORDS_MAX:
-        raise refused("keyword", f"is one too many: an account has at most {KEYWORDS_MAX:,}")
+        raise invalid_field("keyword", f"is one too many: an account has at most {KEYWORDS_MAX:,}")
     raw_id = ids.raw_of_number(ids.new_number(now_ms))
     try:
         with tx.begin_nested():
@@ -106,7 +106,7 @@ def save_keyword(
                 )
             )
     except IntegrityError as error:
-        raise refused(
+        raise invalid_field(
             "keyword", f"must be a free one: another account has {quote_value(asked.keyword)} there"
         ) from error
     made = tx.execute(_WITH_DIGITS.where(keywords.c.id == raw_id)).one()
@@ -201,13 +201,15 @@ def number_of_keyword(
         query = query.where(columns.carrier_id == carrier_id)
     found = tx.execute(query).all()
     if not found:
-        raise refused("number", f"must be a number of the account, not {quote_value(given)}")
+        raise invalid_field("number", f"must be a number of the account, not {quote_value(given)}")
     if len(found) > 1:
         having = {row.carrier_id for row in found}
         names = [each.name for each in all_carriers(tx) if each.id in having]
         if or_shared:
-            raise refused("carrier", f"is required: {', '.join(names)} have {quote_value(given)}")
-        raise refused(
+            raise invalid_field(
+                "carrier", f"is required: {', '.join(names)} have {quote_value(given)}"
+            )
+        raise invalid_field(
             "number", f"must be an id: {len(names)} of your numbers are {quote_value(given)}"
         )
     return str(found[0].id)
@@ -236,7 +238,7 @@ def _check_action(asked: KeywordRequest) -> None:
     built_in = BUILT_IN.get(asked.folded)
     opts_out = built_in is not None and built_in.action is KeywordAction.OPT_OUT
     if opts_out and asked.action is not KeywordAction.OPT_OUT:
-        raise refused(
+        raise invalid_field(
             "action",
             f"must be {KeywordAction.OPT_OUT.value} for {quote_value(asked.keyword)},"
             " which always opts"

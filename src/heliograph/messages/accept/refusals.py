@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from heliograph.base.errors import Forbidden, InvalidRequest
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.messages.accept.answer import RejectedRecipient
 from heliograph.messages.accept.request import SendRequest
 
@@ -34,7 +34,7 @@ class SenderNotApproved(InvalidRequest):
 
 def not_transactional() -> InvalidRequest:
     """Returns the refusal of a transactional text of an account that may not send any."""
-    return refused(
+    return invalid_field(
         "transactional",
         "must be false or left out, not true: whoever runs this service has not allowed this"
         " account to send to those who have opted out",

@@ -14,7 +14,7 @@ from heliograph.accounts import quotas
 from heliograph.base.csv.reader import text_of
 from heliograph.base.errors import FieldError, InvalidRequest, Unavailable
 from heliograph.base.json import decode_object
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.campaigns import previews
 from heliograph.portal.campaign_pages.campaign_new import lines_of
 from heliograph.portal.filled_form import body_of, choice_of
@@ -113,9 +113,9 @@ def _store(request: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tu
     try:
         dialled_in = None if country is None else read_country(country)
     except ValueError as error:
-        raise refused("country_code", str(error)) from error
+        raise invalid_field("country_code", str(error)) from error
     if not request.sent.file:
-        raise refused("file", "is required, and must not be empty")
+        raise invalid_field("file", "is required, and must not be empty")
     numbers = campaigns.Numbers(
         text_of(BytesIO(request.sent.file)),
         dialled_in,

@@ -8,7 +8,7 @@ from heliograph import campaigns
 from heliograph.base import ids
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.campaigns import previews
 from heliograph.messages.accept import read_send_request
 from heliograph.portal import send
@@ -44,7 +44,7 @@ def _send(request: PageRequest, visit: Visit) -> str:
     with request.db.read() as tx:
         campaign = of_account(tx, request.path["campaign"], visit)
         if phone is None:
-            raise refused(
+            raise invalid_field(
                 "to", f"must be a phone number such as 233201234567, not {quote_value(typed)}"
             )
         text = previews.sample(tx, campaign, int(phone.digits))

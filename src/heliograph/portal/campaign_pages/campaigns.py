@@ -19,7 +19,7 @@ from heliograph.base.errors import (
 )
 from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import read_page
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.campaigns import Campaign, Quote, previews, states
 from heliograph.messages.groups import GroupTally, tallies_of, tally_of
 from heliograph.messages.reports import failure_reasons
@@ -163,7 +163,9 @@ def _move(tx: Connection, request: PageRequest, visit: Visit, campaign: Campaign
                 as_far_as_credits_reach=AS_FAR_FIELD in request.sent.form,
             )
         case unknown:
-            raise refused("do", f"must be a button of this page, not {quote_value(unknown or '')}")
+            raise invalid_field(
+                "do", f"must be a button of this page, not {quote_value(unknown or '')}"
+            )
 
 
 def _is_done(campaign: Campaign, button: str) -> bool:

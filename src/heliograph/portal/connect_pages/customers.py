@@ -13,7 +13,7 @@ from heliograph.accounts import text_of_id
 from heliograph.base.errors import FieldError, InsufficientCredits, NotFound
 from heliograph.base.forms import Query
 from heliograph.base.paging import read_page
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.connect import NEEDLE_MAX, Customer
 from heliograph.portal.filled_form import body_of, choice_of, with_numbers
 from heliograph.portal.list_page import ListPage, list_page, page_or_errors
@@ -97,7 +97,7 @@ def move(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     credits = body.get("credits")
     if isinstance(credits, int):
         if credits < 1:
-            raise refused("credits", f"must be 1 or more, not {credits}")
+            raise invalid_field("credits", f"must be 1 or more, not {credits}")
         body["credits"] = credits if way == TO_CUSTOMER else -credits
     asked, _ = connect.read_credits_request(body)
 
@@ -112,7 +112,7 @@ def move(tx: Connection, request: PageRequest, visit: Visit) -> Response:
                 now_ms=request.now_ms,
             )
         except (InsufficientCredits, daily_cap.DailyCapReached) as short:
-            raise refused("credits", f"cannot be moved: {short}") from short
+            raise invalid_field("credits", f"cannot be moved: {short}") from short
         told = f"{asked.credits:+} credits"
         visit.audit(tx, request, "customer.credits", text_id(customer), told)
         return Answer({})

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from heliograph import connect, wallet
 from heliograph.base.errors import FieldError, InsufficientCredits
 from heliograph.base.json import decode_object
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.portal.connect_pages.customers import require_partner, text_id
 from heliograph.portal.filled_form import body_of, choice_of, with_numbers
 from heliograph.portal.once import run_form_once
@@ -81,7 +81,7 @@ def provision(tx: Connection, request: PageRequest, visit: Visit) -> Response:
             )
         except (InsufficientCredits, daily_cap.DailyCapReached) as short:
             field = FIGURES[0] if asked.initial_credits else FIGURES[1]
-            raise refused(field, f"cannot be given: {short}") from short
+            raise invalid_field(field, f"cannot be given: {short}") from short
         if made.created:
             visit.audit(tx, request, "customer.provision", text_id(made.customer))
         return Answer({"id": text_id(made.customer)})

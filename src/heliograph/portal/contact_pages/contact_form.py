@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.contacts import Contact
 
 CUSTOM_FIELD: Final = "custom "  # before the name of each custom field, in a form
@@ -94,6 +94,6 @@ def _custom(form: Mapping[str, str]) -> dict[str, str]:
         if not name and not value:
             continue
         if name in custom:
-            raise refused("custom", f"has {quote_value(name)} twice")
+            raise invalid_field("custom", f"has {quote_value(name)} twice")
         custom[name] = value
     return custom

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from heliograph.base.csv.reader import text_of
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import quote_value
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.contacts import ContactOwner, stored_import
 from heliograph.contacts.csv_file import Sheet
 from heliograph.contacts.stored_import import FileToImport
@@ -132,15 +132,15 @@ def _read(request: PageRequest, visit: Visit) -> tuple[ContactOwner, FileToImpor
     try:
         country = read_country(typed) if typed else None
     except ValueError as error:
-        raise refused("country_code", str(error)) from error
+        raise invalid_field("country_code", str(error)) from error
     octets = request.sent.file
     if not octets:
-        raise refused("file", "is required, and must not be empty")
+        raise invalid_field("file", "is required, and must not be empty")
     columns = {
         field: column for field in NAMED if (column := form.get(f"{field}_column", "").strip())
     }
     sheet = Sheet(text_of(BytesIO(octets)), country, visit.account.country_code, columns)
     rows = sum(1 for _ in islice(sheet.rows(), ROWS_MAX + 1))
     if rows > ROWS_MAX:
-        raise refused("file", f"must have at most {ROWS_MAX:,} rows; split it")
+        raise invalid_field("file", f"must have at most {ROWS_MAX:,} rows; split it")
     return owner, FileToImport(octets, country, columns, rows, sheet.layout.understood)

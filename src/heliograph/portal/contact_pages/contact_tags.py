@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from heliograph.base.errors import FieldError, InvalidRequest, ServiceError
 from heliograph.base.forms import Query
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.contacts import tag_many
 from heliograph.contacts.tag_many import ChosenContacts, TagChange, TagCount
 from heliograph.portal.contact_pages.contacts import PICKED_MAX, read_contacts_query
@@ -57,7 +57,7 @@ def change(request: PageRequest) -> Response:
     try:
         wanted = _read_form(fields, visit)
         if wanted.change is None:
-            raise refused("tag", "is required")
+            raise invalid_field("tag", "is required")
         matching = tag_many.count(request.db, wanted.chosen, wanted.change)
     except InvalidRequest as wrong:
         return _render(request, visit, fields, wrong)
@@ -91,10 +91,10 @@ def _read_form(fields: Sequence[tuple[str, str]], visit: Visit) -> TagForm:
     query.finish()
     picked = [each for each in given.get("picked", "").split(BETWEEN) if each]
     if len(picked) > PICKED_MAX:
-        raise refused("picked", f"must be at most {PICKED_MAX} contacts, not {len(picked)}")
+        raise invalid_field("picked", f"must be at most {PICKED_MAX} contacts, not {len(picked)}")
     is_all = bool(given.get("all"))
     if not (is_all or picked):
-        raise refused("picked", "must be one at least: select contacts in the list")
+        raise invalid_field("picked", "must be one at least: select contacts in the list")
     chosen = ChosenContacts(wanted.owner, wanted.needle, () if is_all else picked)
     tag = given.get("tag", "").strip()
     again = [(name, given[name]) for name in CHOOSING if given.get(name)]
@@ -104,7 +104,7 @@ def _read_form(fields: Sequence[tuple[str, str]], visit: Visit) -> TagForm:
     try:
         return TagForm(chosen, tag_many.read_tag_change(tag, is_added=way == "add"), again)
     except ValueError as error:
-        raise refused("tag", str(error)) from error
+        raise invalid_field("tag", str(error)) from error
 
 
 def _render(

@@ -14,7 +14,7 @@ from heliograph.accounts import quotas
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import read_page
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.contacts import (
     NEEDLE_MAX,
     Changer,
@@ -178,7 +178,9 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         case "opt_in":
             patch = ContactPatch(None, {"opted_out": False})
         case unknown:
-            raise refused("do", f"must be a button of this page, not {quote_value(unknown or '')}")
+            raise invalid_field(
+                "do", f"must be a button of this page, not {quote_value(unknown or '')}"
+            )
     contact_id = contacts.text_id(found.contact)
     with _quota_as_field_error():
         after = contacts.update(

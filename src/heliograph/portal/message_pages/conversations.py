@@ -15,7 +15,7 @@ from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound, ServiceError
 from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import PageWanted, read_page
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.carriers import BINARY
 from heliograph.contacts import Contact, ContactOwner
 from heliograph.inbound import InboundText, OwnNumber, answered_text, conversations, texts_file
@@ -199,7 +199,9 @@ def opt_out(tx: Connection, request: PageRequest, visit: Visit) -> Response:
                 tx, owner, [phone], by=OptOutSource.PORTAL, now_ms=request.now_ms, scope=None
             )
         case unknown:
-            raise refused("do", f"must be a button of this page, not {quote_value(unknown or '')}")
+            raise invalid_field(
+                "do", f"must be a button of this page, not {quote_value(unknown or '')}"
+            )
     if changed:
         visit.audit(tx, request, f"opt_out.{request.sent.form['do']}")
     return redirect(f"{visit.home}/conversations/{phone}?mode={mode}", DoneNotice.SAVED)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from heliograph import wallet
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import REQUIRED
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.portal.filled_form import body_of, with_numbers
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
@@ -45,7 +45,7 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     visit.require_fresh(request.now_ms)
     for name in FIELDS:
         if name not in request.sent.form:  # blank means never, and not there means nothing
-            raise refused(name, REQUIRED)
+            raise invalid_field(name, REQUIRED)
     body = body_of(request)
     given: dict[str, str] = {name: body[name] for name in FIELDS if name in body}
     held = wallet.wallet_of(tx, visit.account.id)

@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph import wallet
 from heliograph.base.errors import FieldError, InsufficientCredits, InvalidRequest
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.portal.filled_form import body_of, with_numbers
 from heliograph.portal.once import once_value_of, run_form_once
 from heliograph.portal.page_request import PageRequest
@@ -38,8 +38,8 @@ def show_form(
     if price is not None and "credits" in typed:
         try:
             quote = _quote(tx, visit, typed)
-        except InvalidRequest as refused:
-            wrong += refused.fields
+        except InvalidRequest as refusal:
+            wrong += refusal.fields
     return page(
         "buy.html",
         request,
@@ -63,7 +63,7 @@ def buy(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     credits = wallet_request.read_purchase({"credits": body.get("credits")})
     quoted = body.get("cost_minor")
     if not isinstance(quoted, int):
-        raise refused("credits", "have no price yet; look at it first")
+        raise invalid_field("credits", "have no price yet; look at it first")
     reference = f"{REFERENCE_PREFIX}{once_value_of(request)}"
 
     def effect(tx: Connection) -> Answer:
@@ -98,7 +98,7 @@ def _quote(tx: Connection, visit: Visit, typed: Mapping[str, str]) -> CreditsOff
 
 def _refusal_at_field(short: InsufficientCredits) -> InvalidRequest:
     """Returns the refusal as one that stands at its field."""
-    return refused("credits", f"cannot be paid: {short}")
+    return invalid_field("credits", f"cannot be paid: {short}")
 
 
 def _price(tx: Connection, currency: str) -> Price | None:

@@ -12,7 +12,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.errors import Conflict
 from heliograph.base.paging import first_id_of
 from heliograph.base.settings import Settings
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.campaigns.restored import Stopped, stop_all
 from heliograph.database import restored_copy
 from heliograph.database.database import Database
@@ -61,7 +61,7 @@ def _require_all_before(db: Database, since_ms: int, until: str, *, leave_later:
         newest = restored.newest_queued(tx)
     if newest is not None and newest >= until and not leave_later:
         at_ms = ids.made_at_ms(int(newest, 16))
-        raise refused(
+        raise invalid_field(
             "since",
             f"must be {rfc3339(at_ms + 1)} or later if no process has run since the restore: the"
             " copy holds a message of that time. If processes have run, give --leave-later: what"

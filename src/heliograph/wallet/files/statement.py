@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.csv.cells import DELIMITER, line_of, neutralize
 from heliograph.base.paging import PageWanted, Span, first_id_of
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 from heliograph.wallet.account_ledger import SEEN_FROM_THERE, page
 from heliograph.wallet.money import to_number
 from heliograph.wallet.tables import ENTRY_TYPES, ledger_entries
@@ -62,7 +62,7 @@ def read_month(month: str) -> Span:
         year, index = divmod(begins.year * MONTHS_IN_YEAR + begins.month, MONTHS_IN_YEAR)
         ends = begins.replace(year=year, month=index + 1)
     except ValueError as error:
-        raise refused(
+        raise invalid_field(
             "month", f"must be a year and a month such as 2026-11, not {month[:20]!r}"
         ) from error
     return Span(int(begins.timestamp()) * 1_000, int(ends.timestamp()) * 1_000)

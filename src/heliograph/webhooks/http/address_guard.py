@@ -21,7 +21,7 @@ from ipaddress import (
 from typing import Final, NamedTuple
 
 from heliograph.base.settings import SettingError, Settings
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import invalid_field
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -172,35 +172,37 @@ def check_url(url: str, allow: AllowedNetworks = CLOSED) -> None:
     is judged when connecting.
     """
     if len(url) > URL_MAX:
-        raise refused(FIELD, f"must have at most {URL_MAX} characters, not {len(url)}")
+        raise invalid_field(FIELD, f"must have at most {URL_MAX} characters, not {len(url)}")
     if not (url.isascii() and url.isprintable()) or " " in url:
-        raise refused(
+        raise invalid_field(
             FIELD,
             "must be printable ASCII without spaces: write international names as xn--…, other"
             " characters as %XX",
         )
     scheme, _, rest = url.partition("://")
     if "#" in url:
-        raise refused(FIELD, "must have no fragment (#…), which is never sent")
+        raise invalid_field(FIELD, "must have no fragment (#…), which is never sent")
     if "@" in re.split("[/?]", rest, maxsplit=1)[0]:
-        raise refused(FIELD, "must have no credentials: the signature is what proves who calls")
+        raise invalid_field(
+            FIELD, "must have no credentials: the signature is what proves who calls"
+        )
     match = _URL.fullmatch(url)
     if match is None:
-        raise refused(
+        raise invalid_field(
             FIELD,
             "must be written https://HOST[:PORT]/PATH[?QUERY], with any other character as %XX",
         )
     host = match[2]
     local = _run_probe(host, allow)
     if scheme != "https" and not (local and allow.loopback):
-        raise refused(FIELD, "must begin with https://")
+        raise invalid_field(FIELD, "must begin with https://")
     port = int(match[3] or (HTTPS_PORT if scheme == "https" else 80))
     if (
         port not in UNPRIVILEGED_PORTS
         and port != HTTPS_PORT
         and not (local and 0 < port < UNPRIVILEGED_PORTS.stop)
     ):
-        raise refused(
+        raise invalid_field(
             FIELD,
             f"must have port {HTTPS_PORT} or {UNPRIVILEGED_PORTS.start}..{UNPRIVILEGED_PORTS[-1]},"
             f" not {port}",
@@ -213,17 +215,17 @@ def _run_probe(host: str, allow: AllowedNetworks) -> bool:
     if address is not None:
         kind = judge(address, allow)
         if kind is not None:
-            raise refused(FIELD, f"must lead to a public address; {host} is {kind}")
+            raise invalid_field(FIELD, f"must lead to a public address; {host} is {kind}")
         return address.is_loopback
     labels = host.split(".")
     if len(host) > HOST_MAX or not all(_LABEL.fullmatch(label) for label in labels):
-        raise refused(
+        raise invalid_field(
             FIELD,
             "must name a host: labels of letters, digits and inner hyphens, with single dots"
             " between them",
         )
     if labels[-1].lower() == "localhost" and not allow.loopback:
-        raise refused(FIELD, f"must lead to a public address; {host} is {_LOOPBACK}")
+        raise invalid_field(FIELD, f"must lead to a public address; {host} is {_LOOPBACK}")
     return host.lower() == "localhost"
 
 
@@ -236,7 +238,7 @@ def _literal(host: str) -> Address | None:
     try:
         return IPv6Address(host[1:-1]) if host.startswith("[") else IPv4Address(host)
     except AddressValueError:
-        raise refused(
+        raise invalid_field(
             FIELD,
             "must have an address as four decimal numbers (192.0.2.1) or in brackets"
             " ([2001:db8::1])",

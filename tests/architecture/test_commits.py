@@ -53,7 +53,7 @@ MAY_OPEN_A_TRANSACTION = {
     "messages/doubt/receipts.py": (
         "each look at receipts for doubts is a batch, and so a transaction"
     ),
-    "messages/sweeps/accepted_meanwhile.py": (
+    "messages/sweeps/accepted_during_opt_out.py": (
         "what was accepted beside an opt-out is seen only by a transaction that begins after it"
     ),
     "messages/sweeps/pause.py": (

@@ -60,7 +60,7 @@ SAME_BY_CHANCE: Final = {
     "WINDOW_MAX": OWN_LIMIT,
 }
 KEYS: Final = "requests/stored_keys.py"
-ONCE: Final = "portal/once.py"
+ONCE: Final = "portal/form_idempotency.py"
 GIVE_KEYS: Final = {
     "requests/idempotency.py": "ordinary POSTs",
     "messages/api.py": "a send, which is stored with others in a batch",
@@ -134,7 +134,9 @@ def test_only_these_files_give_a_request_its_idempotency_key() -> None:
 
 
 def test_a_form_is_done_once_by_one_file() -> None:
-    """The value that a form is done once by is made, shown, read and used by `portal/once.py`."""
+    """The value that a form is done once by is made, shown, read and used by
+    `portal/form_idempotency.py`.
+    """
     portal = [source for source in sources(PACKAGE) if source.path.startswith("portal/")]
     naming = {
         source.path

@@ -63,7 +63,7 @@ EXCEPTIONS: Final = {
     ),
     ("messages/carrier/turn.py", "finish"): "it empties lists, and goes on after a fault as `run`",
     ("messages/doubt/decide.py", "run_again"): TRIES,
-    ("messages/sweeps/accepted_meanwhile.py", "until"): (
+    ("messages/sweeps/accepted_during_opt_out.py", "until"): (
         "it waits in a thread or in a command, after an opt-out"
     ),
     ("otp/erase.py", "erase"): "it rests between batches, until none is left",

@@ -12,7 +12,7 @@ from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query
 from heliograph.base.paging import read_page
 from heliograph.base.short_texts import invalid_field
-from heliograph.console.account_past import AccountHistory, histories_of
+from heliograph.console.account_history import AccountHistory, histories_of
 from heliograph.console.navigation import APPROVALS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of

@@ -11,8 +11,8 @@ from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.console.operator_visit import NoSecondStep, OperatorVisit, operator_visit_of
 from heliograph.console.rendering import OF_NO_FIELD, second_step_page
 from heliograph.portal.filled_form import refill
+from heliograph.portal.form_idempotency import redirect_user_once
 from heliograph.portal.handlers import Handler, record_session_use
-from heliograph.portal.once import redirect_user_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.users import OperatorRight
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from heliograph import accounts
 from heliograph.base.errors import FieldError
-from heliograph.console.account_past import history_of
+from heliograph.console.account_history import history_of
 from heliograph.console.navigation import APPROVALS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of

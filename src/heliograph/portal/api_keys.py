@@ -16,9 +16,9 @@ from heliograph.base.paging import read_page
 from heliograph.base.short_texts import invalid_field
 from heliograph.keys import ALL_PERMISSIONS, ApiKey
 from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.form_idempotency import random_of, record_of, run_path_form_once
 from heliograph.portal.languages import marked
 from heliograph.portal.list_page import list_page
-from heliograph.portal.once import random_of, record_of, run_path_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit

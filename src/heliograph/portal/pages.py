@@ -20,6 +20,7 @@ from heliograph.portal.contact_pages import (
     contact_tags,
     contacts,
 )
+from heliograph.portal.form_idempotency import redirect_once, redirect_user_once
 from heliograph.portal.handlers import (
     file_form_route,
     files_form_route,
@@ -35,7 +36,6 @@ from heliograph.portal.handlers import (
 )
 from heliograph.portal.lanes import Lane
 from heliograph.portal.message_pages import conversations, handsets, messages
-from heliograph.portal.once import redirect_once, redirect_user_once
 from heliograph.portal.page_request import HOME
 from heliograph.portal.report_pages import reports
 from heliograph.portal.sender_pages import documents, senders

@@ -14,9 +14,9 @@ from heliograph.base.paging import PageWanted
 from heliograph.messages import read
 from heliograph.messages.accept import SANDBOX_SENDER
 from heliograph.portal.filled_form import choice_of
+from heliograph.portal.form_idempotency import random_of, run_form_once
 from heliograph.portal.languages import marked, translated
 from heliograph.portal.message_pages.messages import row
-from heliograph.portal.once import random_of, run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.visit import Visit

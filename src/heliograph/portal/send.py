@@ -21,7 +21,7 @@ from heliograph.messages.accept import (
     send_answer,
 )
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.once import conflict_in_words, send_once
+from heliograph.portal.form_idempotency import conflict_in_words, send_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit, visit_of

@@ -17,8 +17,8 @@ from heliograph.base.paging import read_span
 from heliograph.base.short_texts import invalid_field
 from heliograph.database.secret_key_canary import keys_in_use
 from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.form_idempotency import random_of, record_of, run_path_form_once
 from heliograph.portal.languages import marked
-from heliograph.portal.once import random_of, record_of, run_path_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.span_fields import FIELDS as SPAN_FIELDS

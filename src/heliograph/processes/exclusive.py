@@ -25,7 +25,7 @@ from heliograph.base.settings import SettingError
 from heliograph.database import migrate, restored_copy
 from heliograph.database.database import Database
 from heliograph.database.leases import SERVE, workers
-from heliograph.processes.kept_lock import RETRY_S, TRIES, KeptLock
+from heliograph.processes.held_lock import RETRY_S, TRIES, KeptLock
 
 # objects made, and collections of the younger generation: Python's 700 fits smaller programs
 COLLECT_AFTER: Final = (10_000, 20, 50)

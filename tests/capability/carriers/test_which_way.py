@@ -7,7 +7,7 @@ from heliograph.base import clock
 from heliograph.carriers import GENERAL, SIMULATOR_ID, Sharing, current_rates, routing
 from heliograph.database.database import Database
 from heliograph.messages.accept import look_up_route
-from heliograph.messages.accept.which_way import RouteLookup
+from heliograph.messages.accept.route_lookup import RouteLookup
 from heliograph.text import parse_phone
 from tests.support.factories import PHONE, SECRET_KEY, open_carrier
 

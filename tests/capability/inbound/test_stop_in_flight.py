@@ -10,7 +10,7 @@ import pytest
 from heliograph import senders
 from heliograph.base import clock
 from heliograph.carriers import Outcome
-from heliograph.messages.carrier.unwanted import ACCEPTED_BESIDE_MS
+from heliograph.messages.carrier.withdrawn_by_opt_out import ACCEPTED_BESIDE_MS
 from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import inflight, queue
 from tests.support.capability.gated import GatedDatabase

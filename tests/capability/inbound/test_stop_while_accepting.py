@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from heliograph.base import clock
-from heliograph.messages.carrier.unwanted import ACCEPTED_BESIDE_MS
+from heliograph.messages.carrier.withdrawn_by_opt_out import ACCEPTED_BESIDE_MS
 from heliograph.opt_outs import OptOutOwner, OptOutSource, suppress
 from tests.support.capability.gated import GatedDatabase
 from tests.support.capability.line import Line

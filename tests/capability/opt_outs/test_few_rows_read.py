@@ -18,7 +18,7 @@ from heliograph.database.postgresql.arrays import literal
 from heliograph.database.statements import BigInt, Nothing, Row, Statement
 from heliograph.inbound import replies_sql
 from heliograph.messages.accept import read_sql
-from heliograph.messages.carrier import unwanted
+from heliograph.messages.carrier import withdrawn_by_opt_out
 from heliograph.messages.sweeps import opt_out
 from heliograph.messages.tables import sends
 from heliograph.opt_outs import OptOutOwner, OptOutSource, find_suppressed, opt_out_page, suppress
@@ -52,12 +52,12 @@ async def _accepting(tx: HotTx, house: House, _: str) -> Sequence[Any]:
 
 async def _coming_back(tx: HotTx, house: House, send_id: str) -> Sequence[Any]:
     back = [
-        unwanted._ReturningMessage(
+        withdrawn_by_opt_out._ReturningMessage(
             ids.raw_of_number(number), send_id, house.amina, sandbox=False, phone=int(phone)
         )
         for number, phone in enumerate(ASKED, ids.new_number())
     ]
-    return await unwanted._OPTED_OUT.rows(tx, back)
+    return await withdrawn_by_opt_out._OPTED_OUT.rows(tx, back)
 
 
 async def _noted(tx: HotTx, house: House, _: str) -> Sequence[Any]:

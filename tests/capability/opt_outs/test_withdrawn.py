@@ -7,7 +7,7 @@ import pytest
 from heliograph import contacts, senders
 from heliograph.base import clock
 from heliograph.contacts import ContactOwner, ContactPatch
-from heliograph.messages.carrier.unwanted import ACCEPTED_BESIDE_MS
+from heliograph.messages.carrier.withdrawn_by_opt_out import ACCEPTED_BESIDE_MS
 from heliograph.messages.sweeps import withdraw
 from heliograph.opt_outs import OptOutOwner, OptOutSource, suppress
 from heliograph.opt_outs.suppression import WHOLE_ACCOUNT, scope_of_sender

@@ -12,7 +12,7 @@ from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page
 from heliograph.database.secret_key_canary import keys_in_use
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.once import record_of, run_user_form_once
+from heliograph.portal.form_idempotency import record_of, run_user_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.requests import Answer

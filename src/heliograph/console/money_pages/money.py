@@ -18,7 +18,7 @@ from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.export import pieces
 from heliograph.portal.filled_form import NUMBER, body_of, choice_of
-from heliograph.portal.once import once_value_of
+from heliograph.portal.form_idempotency import once_value_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, Download, redirect
 from heliograph.wallet import Entry, account_ledger, files, ledger, money

@@ -21,7 +21,7 @@ from heliograph.console.rate_pages.weighed_rows import weighed_rows
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.once import redirect_user_once
+from heliograph.portal.form_idempotency import redirect_user_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.pricing import BadRow, ChangeKind, sheets

@@ -24,9 +24,9 @@ from heliograph.messages.accept.request import (
     read_send_request,
 )
 from heliograph.messages.accept.route_in_words import route_in_words
+from heliograph.messages.accept.route_lookup import look_up_route
 from heliograph.messages.accept.tariff import Tariff
 from heliograph.messages.accept.unapproved_sender import accept_or_explain
-from heliograph.messages.accept.which_way import look_up_route
 
 __all__ = [
     "FACTS",

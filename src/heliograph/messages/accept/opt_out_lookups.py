@@ -1,5 +1,6 @@
 """Names what begins each statement that asks about opt-outs before its transaction holds the
-wallets. By this, whoever stores an opt-out knows for whom to wait (`sweeps/accepted_meanwhile.py`).
+wallets. By this, whoever stores an opt-out knows for whom to wait
+(`sweeps/accepted_during_opt_out.py`).
 """
 
 from typing import Final

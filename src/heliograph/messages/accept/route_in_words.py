@@ -4,7 +4,7 @@ from collections.abc import Container, Mapping, Sequence
 
 from heliograph.accounts import Account
 from heliograph.carriers import GENERAL, Carrier, LinkState, Sharing, current_rates, routing
-from heliograph.messages.accept.which_way import RouteLookup
+from heliograph.messages.accept.route_lookup import RouteLookup
 from heliograph.text import Phone
 
 

@@ -12,7 +12,7 @@ from heliograph.messages.carrier import messages_sql
 from heliograph.messages.carrier.inflight_sql import OUTSTANDING, InFlightOf
 from heliograph.messages.carrier.messages_sql import SettledMessage
 from heliograph.messages.carrier.settle import move, refund_due
-from heliograph.messages.carrier.unwanted import find_unwanted
+from heliograph.messages.carrier.withdrawn_by_opt_out import find_unwanted
 from heliograph.messages.changes import Changes, MessageRow, requeued_run
 from heliograph.messages.events import events_of, listeners_of_changes
 from heliograph.messages.queue.rank import HELD_FROM_US

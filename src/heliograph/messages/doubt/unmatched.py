@@ -13,7 +13,7 @@ from heliograph.base.forms import quote_value
 from heliograph.database.reads import records_of
 from heliograph.messages.carrier.settle import LAST_DIGITS
 from heliograph.messages.doubt.doubts_sql import OnTheWire, StoredReceipt
-from heliograph.messages.doubt.may_be import may_belong
+from heliograph.messages.doubt.plausible_match import may_belong
 from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import (
     RECEIPTS_KEPT_MS,

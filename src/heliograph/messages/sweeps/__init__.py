@@ -2,7 +2,7 @@
 old, campaigns pause, and people opt out.
 """
 
-from heliograph.messages.sweeps.accepted_meanwhile import (
+from heliograph.messages.sweeps.accepted_during_opt_out import (
     cancel_accepted_meanwhile,
     wait_for_accepting,
 )

@@ -19,7 +19,11 @@ from heliograph.database.statements import (
     Statement,
     Text,
 )
-from heliograph.messages.carrier.unwanted import FOLDED_SENDER, MAY_BE_UNWANTED, is_withdrawn
+from heliograph.messages.carrier.withdrawn_by_opt_out import (
+    FOLDED_SENDER,
+    MAY_BE_UNWANTED,
+    is_withdrawn,
+)
 from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.queue.rank import FAIR_SPACING_US
 from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
@@ -197,8 +201,8 @@ async def cancel_unwanted(
 ) -> None:
     """Cancels what is queued of these texts and that no carrier has, of campaigns and of single
     sends: it is `blocked` and refunded. The opt-outs are stored. What they do not withdraw stays
-    (`carrier/unwanted.py`). `wallets` are the accounts, in order of their ids, whose wallets the
-    transaction goes on to need.
+    (`carrier/withdrawn_by_opt_out.py`). `wallets` are the accounts, in order of their ids, whose
+    wallets the transaction goes on to need.
     """
     left = await _UnwantedSearch(tx, unwanted, now_ms).runs_without() if unwanted else None
     if left is not None and left.found:
@@ -224,8 +228,8 @@ class _UnwantedSearch:
 
     A turn may be taking a part of a run now, and will put the rest back: this waits for the run,
     and then looks for what is left. A turn may be giving back a message that it had: this waits for
-    its lock, and either the turn has seen the opt-out (`carrier/unwanted.py`), or the message is
-    found now.
+    its lock, and either the turn has seen the opt-out (`carrier/withdrawn_by_opt_out.py`), or the
+    message is found now.
     """
 
     def __init__(

@@ -6,7 +6,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.database.database import after_commit
 from heliograph.database.hot import run_in
-from heliograph.messages.sweeps.accepted_meanwhile import cancel_accepted_beside
+from heliograph.messages.sweeps.accepted_during_opt_out import cancel_accepted_beside
 from heliograph.messages.sweeps.opt_out import UnwantedTexts, cancel_unwanted
 from heliograph.opt_outs import OptOutOwner, OptOutScope
 

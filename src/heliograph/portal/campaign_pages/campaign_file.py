@@ -18,7 +18,7 @@ from heliograph.base.short_texts import invalid_field
 from heliograph.campaigns import previews
 from heliograph.portal.campaign_pages.campaign_new import lines_of
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.once import forget_once, run_form_once
+from heliograph.portal.form_idempotency import forget_once, run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX

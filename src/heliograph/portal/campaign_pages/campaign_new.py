@@ -13,7 +13,7 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.campaigns import Campaign, previews
 from heliograph.portal.campaign_pages.campaigns import of_account
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.once import redirect_once
+from heliograph.portal.form_idempotency import redirect_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page, redirect
 from heliograph.portal.visit import MODES, Visit

@@ -13,7 +13,7 @@ from heliograph.campaigns import previews
 from heliograph.messages.accept import read_send_request
 from heliograph.portal import send
 from heliograph.portal.campaign_pages.campaigns import of_account, render_campaign
-from heliograph.portal.once import CHANGED, conflict_in_words, send_once
+from heliograph.portal.form_idempotency import CHANGED, conflict_in_words, send_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.portal.visit import Visit, visit_of

@@ -24,10 +24,10 @@ from heliograph.campaigns import Campaign, Quote, previews, states
 from heliograph.messages.groups import GroupTally, tallies_of, tally_of
 from heliograph.messages.reports import failure_reasons
 from heliograph.portal.campaign_pages.campaign_reasons import REASONS
+from heliograph.portal.form_idempotency import redirect_once
 from heliograph.portal.languages.formats import start_time
 from heliograph.portal.list_page import list_page
 from heliograph.portal.message_pages.failure_advice import ADVICE
-from heliograph.portal.once import redirect_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit, visit_of

@@ -16,8 +16,8 @@ from heliograph.base.paging import read_page
 from heliograph.base.short_texts import invalid_field
 from heliograph.connect import NEEDLE_MAX, Customer
 from heliograph.portal.filled_form import body_of, choice_of, with_numbers
+from heliograph.portal.form_idempotency import run_form_once
 from heliograph.portal.list_page import ListPage, list_page, page_or_errors
-from heliograph.portal.once import run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import MODES, Visit

@@ -12,7 +12,7 @@ from heliograph.base.json import decode_object
 from heliograph.base.short_texts import invalid_field
 from heliograph.portal.connect_pages.customers import require_partner, text_id
 from heliograph.portal.filled_form import body_of, choice_of, with_numbers
-from heliograph.portal.once import run_form_once
+from heliograph.portal.form_idempotency import run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit

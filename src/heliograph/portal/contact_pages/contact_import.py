@@ -18,7 +18,7 @@ from heliograph.contacts import ContactOwner, stored_import
 from heliograph.contacts.csv_file import Sheet
 from heliograph.contacts.stored_import import FileToImport
 from heliograph.portal.contact_pages.contacts import read_owner
-from heliograph.portal.once import redirect_once
+from heliograph.portal.form_idempotency import redirect_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX

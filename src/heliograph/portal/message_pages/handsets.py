@@ -21,9 +21,9 @@ from heliograph.messages.accept import Replier, read_send_request
 from heliograph.otp.code import SANDBOX_CODE
 from heliograph.portal import send
 from heliograph.portal.filled_form import choice_of
+from heliograph.portal.form_idempotency import once_value_of
 from heliograph.portal.languages import marked
 from heliograph.portal.message_pages.messages import row
-from heliograph.portal.once import once_value_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from heliograph import senders
 from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.portal.once import redirect_once
+from heliograph.portal.form_idempotency import redirect_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect, uploaded_file
 from heliograph.portal.visit import Visit, visit_of

@@ -9,7 +9,11 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.portal.filled_form import choice_of
-from heliograph.portal.once import random_of_user, redirect_user_once, run_user_form_once
+from heliograph.portal.form_idempotency import (
+    random_of_user,
+    redirect_user_once,
+    run_user_form_once,
+)
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page, redirect
 from heliograph.portal.sign_in import user_page

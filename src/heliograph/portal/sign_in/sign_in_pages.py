@@ -17,7 +17,7 @@ from heliograph.portal.filled_form import (
     seal_form,
     seal_form_of_ended_session,
 )
-from heliograph.portal.once import NOBODY, run_user_form_once
+from heliograph.portal.form_idempotency import NOBODY, run_user_form_once
 from heliograph.portal.page_request import (
     BACK_COOKIE,
     HOME,

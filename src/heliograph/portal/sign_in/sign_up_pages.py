@@ -15,7 +15,7 @@ from heliograph.accounts import account_fields
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound, RateLimited
 from heliograph.portal import languages
 from heliograph.portal.filled_form import body_of
-from heliograph.portal.once import NOBODY, run_user_form_once
+from heliograph.portal.form_idempotency import NOBODY, run_user_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.sign_in.finish_sign_in import continue_sign_in

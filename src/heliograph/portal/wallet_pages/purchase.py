@@ -10,7 +10,7 @@ from heliograph import wallet
 from heliograph.base.errors import FieldError, InsufficientCredits, InvalidRequest
 from heliograph.base.short_texts import invalid_field
 from heliograph.portal.filled_form import body_of, with_numbers
-from heliograph.portal.once import once_value_of, run_form_once
+from heliograph.portal.form_idempotency import once_value_of, run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit

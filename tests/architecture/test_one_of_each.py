@@ -70,7 +70,6 @@ GIVE_KEYS: Final = {
     ONCE: "forms of the portal",
 }
 NAME_ONCE: Final = {
-    "portal/__init__.py": "it hands the module out",
     "portal/page_request.py": "it says what the field is called",
     "portal/filled_form.py": "it leaves the field out of what was filled in",
     "portal/portal.py": "it offers to send a form again whose outcome nobody knows",

@@ -48,17 +48,17 @@ class ReceivedKeyword(NamedTuple):
 class PhonesKeyword(NamedTuple):
     """Holds what a phone said to an account."""
 
-    said: ReceivedKeyword
+    received: ReceivedKeyword
     phone: Phone
 
     @property
     def owner(self) -> OptOutOwner:
-        assert self.said.text.account_id is not None  # what is nobody's is no keyword
-        return OptOutOwner(self.said.text.account_id, self.said.text.sandbox)
+        assert self.received.text.account_id is not None  # what is nobody's is no keyword
+        return OptOutOwner(self.received.text.account_id, self.received.text.sandbox)
 
     @property
     def action(self) -> KeywordAction:
-        return self.said.matched.rule.action
+        return self.received.matched.rule.action
 
 
 class AppliedKeywords(NamedTuple):
@@ -79,33 +79,33 @@ class AppliedKeywords(NamedTuple):
 
 
 async def apply_keywords(
-    tx: HotTx, said: Sequence[ReceivedKeyword], now_ms: int
+    tx: HotTx, received: Sequence[ReceivedKeyword], now_ms: int
 ) -> AppliedKeywords:
     """Does what keywords say, in their order. A sender that is no phone number, such as a name,
     cannot opt out.
     """
-    accounts = await brands(tx, {each.text.account_id or "" for each in said})
-    heard = [
+    accounts = await brands(tx, {each.text.account_id or "" for each in received})
+    keywords = [
         PhonesKeyword(each, phone)
-        for each in said
+        for each in received
         if (account := accounts.get(each.text.account_id or "")) is not None
         and (phone := parse_phone(each.text.sender, None, account.country_code)) is not None
     ]
     changes = []
     lifted = set[str]()
-    for some in _rounds(heard):
+    for some in _rounds(keywords):
         out = await _opt_out(tx, some, sorted(accounts), now_ms)
         back = await _opt_in(tx, some)
         changes += [_change(each, opted_out=True) for each in out]
         changes += [_change(each, opted_out=False) for each in back]
-        lifted |= {each.said.text.id for each in back}
+        lifted |= {each.received.text.id for each in back}
     await emit_opt_out_events(tx, changes, now_ms)
-    return AppliedKeywords(heard, lifted, accounts)
+    return AppliedKeywords(keywords, lifted, accounts)
 
 
-def _rounds(heard: Sequence[PhonesKeyword]) -> Iterator[list[PhonesKeyword]]:
+def _rounds(keywords: Sequence[PhonesKeyword]) -> Iterator[list[PhonesKeyword]]:
     """Yields keywords in their order, as many at a time as are from different phones."""
-    waiting = list(heard)
+    waiting = list(keywords)
     while waiting:
         some: dict[tuple[OptOutOwner, str], PhonesKeyword] = {}
         waiting = [
@@ -117,10 +117,10 @@ def _rounds(heard: Sequence[PhonesKeyword]) -> Iterator[list[PhonesKeyword]]:
 
 
 async def _opt_out(
-    tx: HotTx, heard: Sequence[PhonesKeyword], wallets: Sequence[str], now_ms: int
+    tx: HotTx, keywords: Sequence[PhonesKeyword], wallets: Sequence[str], now_ms: int
 ) -> list[PhonesKeyword]:
     """Stores opt-outs, and returns by what those that are new were made."""
-    out = [each for each in heard if each.action is KeywordAction.OPT_OUT]
+    out = [each for each in keywords if each.action is KeywordAction.OPT_OUT]
     made = []
     for (owner, scope), phones in sorted(_by_scope(out).items()):
         new = await store_opt_outs(
@@ -132,18 +132,18 @@ async def _opt_out(
 
 
 def _unwanted(keyword: PhonesKeyword) -> UnwantedTexts:
-    sender = keyword.said.scope.sender
+    sender = keyword.received.scope.sender
     return UnwantedTexts(*keyword.owner, int(keyword.phone.digits), sender)
 
 
-async def _opt_in(tx: HotTx, heard: Sequence[PhonesKeyword]) -> list[PhonesKeyword]:
+async def _opt_in(tx: HotTx, keywords: Sequence[PhonesKeyword]) -> list[PhonesKeyword]:
     """Removes what a keyword made: for the whole account whose text it is, and for the number that
     was texted. Returns what lifted each of them, with the scope in which it did.
     """
-    back = [each for each in heard if each.action is KeywordAction.OPT_IN]
+    back = [each for each in keywords if each.action is KeywordAction.OPT_IN]
     lifted = []
     for scoped in (_all_of_account, _of_number):
-        some = [each for each in back if scoped is _of_number or not each.said.is_for_all]
+        some = [each for each in back if scoped is _of_number or not each.received.is_for_all]
         by_scope = _by_scope([scoped(each) for each in some])
         for (owner, scope), phones in sorted(by_scope.items()):
             gone = await delete_opt_outs(tx, owner, phones, by=OptOutSource.KEYWORD, scope=scope)
@@ -152,36 +152,36 @@ async def _opt_in(tx: HotTx, heard: Sequence[PhonesKeyword]) -> list[PhonesKeywo
 
 
 def _all_of_account(keyword: PhonesKeyword) -> PhonesKeyword:
-    return keyword._replace(said=keyword.said._replace(scope=WHOLE_ACCOUNT))
+    return keyword._replace(received=keyword.received._replace(scope=WHOLE_ACCOUNT))
 
 
 def _of_number(keyword: PhonesKeyword) -> PhonesKeyword:
-    scope = scope_of_sender(keyword.said.text.recipient)
-    return keyword._replace(said=keyword.said._replace(scope=scope))
+    scope = scope_of_sender(keyword.received.text.recipient)
+    return keyword._replace(received=keyword.received._replace(scope=scope))
 
 
 def _by_scope(
-    heard: Sequence[PhonesKeyword],
+    keywords: Sequence[PhonesKeyword],
 ) -> dict[tuple[OptOutOwner, OptOutScope], dict[str, PhonesKeyword]]:
     found: dict[tuple[OptOutOwner, OptOutScope], dict[str, PhonesKeyword]] = defaultdict(dict)
-    for each in heard:
-        found[each.owner, each.said.scope][each.phone.digits] = each
+    for each in keywords:
+        found[each.owner, each.received.scope][each.phone.digits] = each
     return found
 
 
 def _change(keyword: PhonesKeyword, *, opted_out: bool) -> ChangedOptOut:
-    raw_id, word = keyword.said.text.id, keyword.said.matched.word
+    raw_id, word = keyword.received.text.id, keyword.received.matched.word
     by = KeywordText(
         word,
-        None if keyword.said.text.is_repeat else int(raw_id, 16),
+        None if keyword.received.text.is_repeat else int(raw_id, 16),
         ids.text_of_raw(INBOUND_PREFIX, raw_id),
     )
-    if keyword.said.is_for_all:
+    if keyword.received.is_for_all:
         by = KeywordText(word, None, None)
     return ChangedOptOut(
         keyword.owner,
         keyword.phone.digits,
-        keyword.said.scope,
+        keyword.received.scope,
         OptOutSource.KEYWORD,
         opted_out,
         by,

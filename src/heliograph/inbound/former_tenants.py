@@ -39,25 +39,27 @@ async def keywords_for_former_tenants(
     tx: HotTx,
     texts: Sequence[IncomingText],
     routed: Sequence[TextRoute],
-    said: Sequence[ReceivedKeyword],
+    received: Sequence[ReceivedKeyword],
 ) -> list[ReceivedKeyword]:
     """Returns what these texts say to accounts that have texted their phones from these numbers,
     and to which they do not say it anyway. It concerns the number's texts alone, and no account
     that does not know the phone. Nothing is answered: the person would be, by each of them.
     """
-    heard = [
+    keywords = [
         _KeywordForMany(text, matched, route.guessed)
         for text, route in zip(texts, routed, strict=True)
         if (matched := built_in_word(text, route)) is not None
         and (not text.is_repeat or matched.rule.action is KeywordAction.OPT_OUT)
     ]
     asked = {
-        sql.SharedNumber(each.text.recipient, int(phone)) for each in heard for phone in each.phones
+        sql.SharedNumber(each.text.recipient, int(phone))
+        for each in keywords
+        for phone in each.phones
     }
     tenants = defaultdict(list)
     for row in await sql.FORMER_TENANTS.rows(tx, sorted(asked)):
         tenants[row.digits, str(row.phone)].append(row.account_id)
-    told = {(each.text.id, each.text.account_id, each.text.sender) for each in said}
+    already_received = {(each.text.id, each.text.account_id, each.text.sender) for each in received}
     return [
         ReceivedKeyword(
             each.text._replace(account_id=account_id, sender=phone),
@@ -65,8 +67,8 @@ async def keywords_for_former_tenants(
             scope_of_sender(each.text.recipient),
             is_for_all=True,
         )
-        for each in heard
+        for each in keywords
         for phone in sorted(each.phones)
         for account_id in tenants[each.text.recipient, phone]
-        if (each.text.id, account_id, phone) not in told
+        if (each.text.id, account_id, phone) not in already_received
     ]

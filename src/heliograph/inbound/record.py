@@ -292,13 +292,15 @@ async def _store(
             )
         )
     rows = [_in_its_mode(row, each.sandbox_of) for row, each in zip(rows, whole, strict=True)]
-    said = await _note_keywords(tx, carrier_id, rows, whole, routed)
+    received = await _note_keywords(tx, carrier_id, rows, whole, routed)
     rows = [row for row, each in zip(rows, whole, strict=True) if not each.is_repeat]
     await sql.STORE_TEXTS.rows(tx, rows)
     replies = [MessageReply(row.in_reply_to, row.id) for row in rows if row.in_reply_to is not None]
     await store_replies(tx, replies)
     await _emit_events(tx, rows, now_ms)
-    heeded = await apply_keywords(tx, said, now_ms) if said else AppliedKeywords([], set(), {})
+    heeded = (
+        await apply_keywords(tx, received, now_ms) if received else AppliedKeywords([], set(), {})
+    )
     new = {row.id for row in rows}
     counted = [
         sql.RepeatedText(raw_id, count)
@@ -336,10 +338,10 @@ async def _note_keywords(
         )
         for row, each in zip(rows, whole, strict=True)
     ]
-    heard = await find_keywords(tx, carrier_id, texts)
-    said = []
+    read_texts = await find_keywords(tx, carrier_id, texts)
+    received = []
     for place, text in enumerate(texts):
-        found = heard.get(text.id, NOTHING)
+        found = read_texts.get(text.id, NOTHING)
         matched = found.matched or built_in_word(text, routed[place])
         word = None if matched is None else matched.word
         rows[place] = replace(rows[place], keyword=word, opt_out_suspected=found.is_suspected)
@@ -355,8 +357,8 @@ async def _note_keywords(
             continue
         if not text.is_repeat or found.matched.rule.action is KeywordAction.OPT_OUT:
             scope = scope_of_sender(text.recipient) if found.one_sender else WHOLE_ACCOUNT
-            said.append(ReceivedKeyword(text, found.matched, scope))
-    return said + await keywords_for_former_tenants(tx, texts, routed, said)
+            received.append(ReceivedKeyword(text, found.matched, scope))
+    return received + await keywords_for_former_tenants(tx, texts, routed, received)
 
 
 async def _emit_events(tx: HotTx, stored: Sequence[sql.StoredText], now_ms: int) -> None:

@@ -42,10 +42,10 @@ async def answer(tx: HotTx, replier: Replier, heeded: AppliedKeywords, now_ms: i
     replies = [
         Reply(
             *owner,
-            sender=each.said.text.recipient,
+            sender=each.received.text.recipient,
             phone=each.phone,
             text=text,
-            answers_id=each.said.text.id,
+            answers_id=each.received.text.id,
             outlives_opt_outs=each.action in _TO_WHO_IS_OUT,
         )
         for (owner, digits), each in sorted(wanted.items())
@@ -60,11 +60,11 @@ async def _due(tx: HotTx, heeded: AppliedKeywords) -> list[PhonesKeyword]:
     """
     due, if_wanted = [], []
     for each in heeded.keywords:
-        if each.said.is_for_all:
+        if each.received.is_for_all:
             continue
         if each.action in _TO_WHO_IS_OUT:
             due.append(each)
-        elif each.said.matched.rule.reply is not None or each.said.text.id in heeded.lifted:
+        elif each.received.matched.rule.reply is not None or each.received.text.id in heeded.lifted:
             if_wanted.append(each)
     asked = {
         sql.AskedPhone(*each.owner, int(each.phone.digits), _sender(each)) for each in if_wanted
@@ -79,13 +79,13 @@ async def _due(tx: HotTx, heeded: AppliedKeywords) -> list[PhonesKeyword]:
 
 def _sender(keyword: PhonesKeyword) -> str:
     """Returns what the reply comes from, as opt-outs know it."""
-    return scope_of_sender(keyword.said.text.recipient).sender
+    return scope_of_sender(keyword.received.text.recipient).sender
 
 
 def _text(heeded: AppliedKeywords, keyword: PhonesKeyword) -> str | None:
-    rule = keyword.said.matched.rule
+    rule = keyword.received.matched.rule
     brand = heeded.brands[keyword.owner.account_id].name
-    if keyword.action is KeywordAction.OPT_OUT and keyword.said.scope != WHOLE_ACCOUNT:
+    if keyword.action is KeywordAction.OPT_OUT and keyword.received.scope != WHOLE_ACCOUNT:
         # the account's other senders go on: the answer must not promise more than holds
-        brand = f"{brand} ({keyword.said.text.recipient})"
+        brand = f"{brand} ({keyword.received.text.recipient})"
     return rule.reply or built_in_answer(rule.action, rule.language, brand)

@@ -63,28 +63,28 @@ async def emit_opt_out_events(tx: HotTx, changes: Sequence[ChangedOptOut], now_m
     if not changes:
         return
     listeners = await load_listeners(tx, {each.owner.account_id for each in changes})
-    heard = {
+    wanted = {
         (owner, kind)
         for owner, kind in {(each.owner, each.kind) for each in changes}
         if listeners.listeners_of(owner.account_id, sandbox=owner.sandbox, kind=kind)
     }
-    events = [_event(each, now_ms) for each in changes if (each.owner, each.kind) in heard]
+    events = [_event(each, now_ms) for each in changes if (each.owner, each.kind) in wanted]
     if events:
         await emit(tx, listeners, events)
 
 
 def _event(change: ChangedOptOut, now_ms: int) -> Event:
-    owner, said = change.owner, change.keyword
+    owner, keyword = change.owner, change.keyword
     data: dict[str, Any] = {
         "phone": change.phone,
         "sender": change.scope.sender or None,
         "source": change.source.value,
-        "keyword": said and said.word,
-        "inbound_id": said and said.inbound_id,
+        "keyword": keyword and keyword.word,
+        "inbound_id": keyword and keyword.inbound_id,
         "sandbox": owner.sandbox,
     }
     number = None
-    if said is not None and said.number is not None:
+    if keyword is not None and keyword.number is not None:
         place = _PLACE_OF_ACCOUNT if change.scope == WHOLE_ACCOUNT else _PLACE_OF_SENDER
-        number = ids.derived_number(said.number, place, now_ms)
+        number = ids.derived_number(keyword.number, place, now_ms)
     return Event(owner.account_id, owner.sandbox, change.kind, now_ms, data, number)

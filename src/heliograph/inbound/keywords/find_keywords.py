@@ -93,17 +93,17 @@ async def find_keywords(
             first_word = number is not None and number.first_word
             words[each.id] = match(each.text, rules, first_word=first_word)
     by_nobody = await _opt_outs_without_phone(tx, readable, words)
-    heard = {}
+    read_texts = {}
     for each in readable:
         number, matched = _number(each, settings), words.get(each.id)
-        heard[each.id] = ReadText(
+        read_texts[each.id] = ReadText(
             each.account_id,
             each.sender,
             matched,
             is_opt_out_suspected(each.text, matched) or each.id in by_nobody,
             number is not None and number.opt_out_scope == ONE_SENDER_SCOPE,
         )
-    return heard
+    return read_texts
 
 
 def _number(

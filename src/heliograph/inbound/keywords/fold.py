@@ -58,12 +58,12 @@ def _folded_once(text: str) -> str:
     spaced = " ".join(text.split())
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", spaced).casefold())
     kinds = [(each, unicodedata.category(each)) for each in plain.translate(_LETTERS)]
-    seen = "".join(
+    visible = "".join(
         " " if kind in _HYPHENS else each
         for each, kind in kinds
         if kind not in _UNSEEN and each != _TATWEEL
     )
-    return unicodedata.normalize("NFC", " ".join(_without_edges(seen).split()))
+    return unicodedata.normalize("NFC", " ".join(_without_edges(visible).split()))
 
 
 def _without_edges(text: str) -> str:

@@ -45,11 +45,11 @@ def check_alerts(db: Database) -> None:
     """Looks once, and logs what has changed."""
     now_ms = clock.now_ms()
     with db.read() as tx:
-        seen = alerts.find_breaches(tx, now_ms)
-    if seen.is_quiet:
+        breaches = alerts.find_breaches(tx, now_ms)
+    if breaches.is_quiet:
         return
     with db.write() as tx:
-        changed = alerts.store_found(tx, seen, now_ms)
+        changed = alerts.store_found(tx, breaches, now_ms)
     for kind in changed.opened:
         log.warning("alert_opened", kind=kind)
     for kind in changed.ended:

@@ -213,13 +213,13 @@ def _undelivered(tx: Connection, account: Account, *, more_to_come: bool) -> Ite
     )
     for endpoint_id, count in tx.execute(query.order_by(endpoint.id).limit(EACH_TOLD_MAX)):
         if count or more_to_come:
-            told = (
+            reason = (
                 f"has {count} event{'s' * (count > 1)} waiting for it"
                 if count
                 else "will be told of the above"
             )
             yield Debt(
-                f"the webhook endpoint {endpoints.text_id(endpoint_id)} {told} (wait until it has"
+                f"the webhook endpoint {endpoints.text_id(endpoint_id)} {reason} (wait until it has"
                 " them, or disable it)",
                 f"webhook disable {endpoints.text_id(endpoint_id)}",
             )

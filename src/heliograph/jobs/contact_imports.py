@@ -23,11 +23,11 @@ async def keep_importing(db: Database, is_ours: Callable[[], bool]) -> None:
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
     imports = Imports(db)
 
-    async def once() -> None:
+    async def import_all() -> None:
         while is_ours() and await asyncio.to_thread(imports.round):
             pass
 
-    await repeat(once, wait=LOOK_S, fault="contact_imports_not_looked_at")
+    await repeat(import_all, wait=LOOK_S, fault="contact_imports_not_looked_at")
 
 
 class Imports:

@@ -92,8 +92,8 @@ def note(tx: Connection, account_id: str, by: str, counts: dict[str, int], now_m
     was.
     """
     rows = ", ".join(f"{table} {count}" for table, count in counts.items())
-    told = f"A phone number was erased on request, by {by}. Rows: {rows}."
-    run_in(tx, lambda hot: notify(hot, account_id, "number_erased", told, now_ms))
+    message = f"A phone number was erased on request, by {by}. Rows: {rows}."
+    run_in(tx, lambda hot: notify(hot, account_id, "number_erased", message, now_ms))
 
 
 def _apply(tx: Connection, some: Sequence[RowChange]) -> None:
@@ -255,10 +255,10 @@ def _sites(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChang
     mine = sa.select(sites.c.id).where(sites.c.account_id == account_id)
     for table in (site_logs, site_events):
         texts = [column for column in table.c if isinstance(column.type, sa.String | sa.Text)]
-        for raw_id, *said in stream(
+        for raw_id, *values in stream(
             tx, sa.select(table.c.id, *texts).where(table.c.site_id.in_(mine))
         ):
-            if any(quoted.stands_in(text) for text in said):
+            if any(quoted.stands_in(text) for text in values):
                 yield RowChange(table, (raw_id,), None)
 
 
@@ -312,8 +312,8 @@ def _events(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChan
             event = json.loads(body)
             if event["data"].get("recipient") == quoted.digits:
                 event["data"] |= {"recipient": None, "message": None}
-            told = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
-            yield RowChange(webhook_events, (event_id,), {"body": quoted.erased_from(told)})
+            event_text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+            yield RowChange(webhook_events, (event_id,), {"body": quoted.erased_from(event_text)})
 
 
 def _sends(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
@@ -348,12 +348,12 @@ def _sends(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChang
 
 
 def _without(quoted: Quoted, exceptions: str) -> str:
-    told = json.loads(exceptions)
-    told["rejected"] = [
+    parsed = json.loads(exceptions)
+    parsed["rejected"] = [
         [index, ERASED if quoted.stands_in(recipient) else recipient, reason]
-        for index, recipient, reason in told["rejected"]
+        for index, recipient, reason in parsed["rejected"]
     ]
-    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(parsed, separators=(",", ":"), ensure_ascii=False)
 
 
 def _messages(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:

@@ -18,11 +18,11 @@ EVERY_S: Final = 60.0
 async def keep_completing(db: Database, is_ours: Callable[[], bool]) -> None:
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
 
-    async def once() -> None:
+    async def complete_due() -> None:
         if is_ours() and not clock.is_disputed():
             await complete(db)
 
-    await repeat(once, wait=EVERY_S, fault="inbound_not_completed")
+    await repeat(complete_due, wait=EVERY_S, fault="inbound_not_completed")
 
 
 async def complete(db: Database) -> None:

@@ -17,11 +17,11 @@ EVERY_S: Final = 10.0
 async def keep_adding_up(db: Database, is_ours: Callable[[], bool]) -> None:
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
 
-    async def once() -> None:
+    async def add_up_hours() -> None:
         while is_ours() and await asyncio.to_thread(add_up_hour, db):
             pass
 
-    await repeat(once, wait=EVERY_S, first_after_s=0.0, fault="ledger_hours_not_added_up")
+    await repeat(add_up_hours, wait=EVERY_S, first_after_s=0.0, fault="ledger_hours_not_added_up")
 
 
 def add_up_hour(db: Database) -> bool:

@@ -27,11 +27,11 @@ async def count_periodically(
     def may_go_on() -> bool:
         return is_ours() and not ended.is_set()
 
-    async def once() -> None:
+    async def count_due() -> None:
         if is_ours():
             await asyncio.to_thread(counter.once, clock.now_ms(), may_go_on)
 
     try:
-        await repeat(once, wait=every_s, fault=fault)
+        await repeat(count_due, wait=every_s, fault=fault)
     finally:
         ended.set()  # the thread ends with the quarter that it counts

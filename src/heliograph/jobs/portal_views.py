@@ -17,11 +17,11 @@ EVERY_S: Final = 30.0
 async def keep_ending_views(db: Database, is_ours: Callable[[], bool]) -> None:
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
 
-    async def once() -> None:
+    async def end_overdue() -> None:
         if is_ours():
             await asyncio.to_thread(end_views, db)
 
-    await repeat(once, wait=EVERY_S, fault="portal_views_not_ended")
+    await repeat(end_overdue, wait=EVERY_S, fault="portal_views_not_ended")
 
 
 def end_views(db: Database) -> None:

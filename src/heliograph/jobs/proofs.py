@@ -33,11 +33,11 @@ async def keep_proving(db: Database, is_ours: Callable[[], bool]) -> None:
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
     proofs = Proofs(db)
 
-    async def once() -> None:
+    async def start_next() -> None:
         await asyncio.to_thread(proofs.start_next, is_ours())
 
     try:
-        await repeat(once, wait=LOOK_S, fault="ledger_proofs_not_looked_at")
+        await repeat(start_next, wait=LOOK_S, fault="ledger_proofs_not_looked_at")
     finally:
         proofs.stop()
 

@@ -55,8 +55,8 @@ def tables(texts_ms: int | None) -> tuple[PruningRule, ...]:
     those (`texts_ms`, where None means for ever).
     """
     return tuple(
-        kept if texts_ms is None or kept.is_counts else kept._replace(ms=min(kept.ms, texts_ms))
-        for kept in KEPT
+        rule if texts_ms is None or rule.is_counts else rule._replace(ms=min(rule.ms, texts_ms))
+        for rule in KEPT
     )
 
 
@@ -66,12 +66,12 @@ async def keep_pruning(
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
     eraser = otp.Eraser(db)
 
-    async def once() -> None:
+    async def prune_due() -> None:
         if is_ours():
             await eraser.erase()
             await prune_all(db, texts_ms)
 
-    await repeat(once, wait=EVERY_S, first_after_s=FIRST_AFTER_S, fault="pruning_failed")
+    await repeat(prune_due, wait=EVERY_S, first_after_s=FIRST_AFTER_S, fault="pruning_failed")
 
 
 async def prune_all(db: Database, texts_ms: int | None = None) -> None:
@@ -80,10 +80,10 @@ async def prune_all(db: Database, texts_ms: int | None = None) -> None:
     if texts_ms is not None and texts_ms < EVENTS_KEPT_MS:
         async with db.hot() as tx:
             await store_first_kept(tx, EVENTS, first_id_of(clock.now_ms() - texts_ms))
-    for kept in tables(texts_ms):
-        rows = await _prune_table(db, kept)
+    for rule in tables(texts_ms):
+        rows = await _prune_table(db, rule)
         if rows:
-            log.info("pruned", table=kept.table, rows=rows)
+            log.info("pruned", table=rule.table, rows=rows)
     await _forget_removed_endpoints(db)
 
 
@@ -101,14 +101,14 @@ async def _forget_removed_endpoints(db: Database) -> None:
             await asyncio.sleep(PAUSE_S)
 
 
-async def _prune_table(db: Database, kept: PruningRule) -> int:
+async def _prune_table(db: Database, rule: PruningRule) -> int:
     rows = batch = 0
     while rows == 0 or batch == ROWS_AT_ONCE:
         async with db.hot() as tx:
-            batch = await prune(tx, kept, clock.now_ms())
+            batch = await prune(tx, rule, clock.now_ms())
         if batch == 0:
             break
         rows += batch
-        metrics.PRUNED.labels(kept.table).inc(batch)
+        metrics.PRUNED.labels(rule.table).inc(batch)
         await asyncio.sleep(PAUSE_S)
     return rows

@@ -24,11 +24,11 @@ async def keep_applying(db: Database, is_ours: Callable[[], bool]) -> None:
     nobody knows the time, no sheet is applied.
     """
 
-    async def once() -> None:
+    async def apply_due() -> None:
         while is_ours() and not clock.is_disputed() and await asyncio.to_thread(apply_next, db):
             pass
 
-    await repeat(once, wait=LOOK_S, fault="rate_sheet_not_applied")
+    await repeat(apply_due, wait=LOOK_S, fault="rate_sheet_not_applied")
 
 
 def apply_next(db: Database) -> bool:

@@ -46,22 +46,22 @@ DETACH_AGAIN_S: Final = 2.0
 log = Log(__name__)
 
 
-async def keep_retaining(db: Database, kept: RetentionTimes, is_ours: Callable[[], bool]) -> None:
+async def keep_retaining(db: Database, times: RetentionTimes, is_ours: Callable[[], bool]) -> None:
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
 
-    async def once() -> None:
+    async def retain_due() -> None:
         if is_ours():
-            await retain(db, kept)
+            await retain(db, times)
 
-    await repeat(once, wait=EVERY_S, first_after_s=FIRST_AFTER_S, fault="retention_failed")
+    await repeat(retain_due, wait=EVERY_S, first_after_s=FIRST_AFTER_S, fault="retention_failed")
 
 
-async def retain(db: Database, kept: RetentionTimes) -> None:
+async def retain(db: Database, times: RetentionTimes) -> None:
     """Does all that is due now."""
-    if kept.messages_ms is not None:  # first: what goes whole need not be erased
-        await _delete(db, clock.now_ms() - kept.messages_ms)
-    if kept.texts_ms is not None:
-        await _erase(db, clock.now_ms() - kept.texts_ms)
+    if times.messages_ms is not None:  # first: what goes whole need not be erased
+        await _delete(db, clock.now_ms() - times.messages_ms)
+    if times.texts_ms is not None:
+        await _erase(db, clock.now_ms() - times.texts_ms)
 
 
 async def _erase(db: Database, until_ms: int) -> None:
@@ -92,8 +92,8 @@ async def _delete(db: Database, until_ms: int) -> None:
         async with db.hot() as tx:
             await drop(tx, month.name)
         log.info("month_dropped", month=month.name)
-    for kept in tables_of(postgresql=db.postgresql):
-        await _delete_all(db, kept.table, partial(delete_some, kept=kept))
+    for rule in tables_of(postgresql=db.postgresql):
+        await _delete_all(db, rule.table, partial(delete_some, rule=rule))
     last = first_id_of(until_ms)
     for rule in (*inbound_tables.KEPT_AS_MESSAGES, *message_tables.KEPT_AS_MESSAGES):
         await _delete_all(db, rule.table, partial(prune_ids, kept=rule, until=last))

@@ -27,7 +27,7 @@ async def keep_sampling(
     """
     sampler: Sampler | None = None
 
-    async def once() -> None:
+    async def sample() -> None:
         nonlocal sampler
         if not is_ours():
             sampler = None  # what another one counts meanwhile is not counted again
@@ -37,7 +37,7 @@ async def keep_sampling(
         sampler = sampler or Sampler()
         await asyncio.to_thread(take_sample, db, sampler, measured())
 
-    await repeat(once, wait=EVERY_S, first_after_s=0.0, fault="sample_not_taken")
+    await repeat(sample, wait=EVERY_S, first_after_s=0.0, fault="sample_not_taken")
 
 
 def take_sample(db: Database, sampler: Sampler, measured: Mapping[int, MeasuredQueue]) -> None:

@@ -37,9 +37,9 @@ def parse_permissions(text: str) -> tuple[str, ...]:
     named = {name.strip() for name in text.split(",")}
     unknown = sorted(named.difference(ALL, ["all"])) or sorted(named.difference(ALL))
     if unknown:
-        beside = " beside others" if unknown == ["all"] else ""
+        detail = " beside others" if unknown == ["all"] else ""
         raise invalid_field(
             "permissions",
-            f"must be all, or some of {', '.join(ALL)}; not {quote_value(unknown[0])}{beside}",
+            f"must be all, or some of {', '.join(ALL)}; not {quote_value(unknown[0])}{detail}",
         )
     return tuple(name for name in ALL if name in named)

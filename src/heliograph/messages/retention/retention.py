@@ -158,8 +158,8 @@ def first_kept(tx: Connection, what: str) -> str:
 
 async def from_id(tx: HotTx, what: str) -> str:
     """Returns what `first_kept` does. Whoever retains asks within an awaited transaction."""
-    kept = await _FROM.rows(tx, _What(what))
-    return kept[0].from_id if kept else NOTHING
+    rows = await _FROM.rows(tx, _What(what))
+    return rows[0].from_id if rows else NOTHING
 
 
 async def store_first_kept(tx: HotTx, what: str, raw_id: str) -> None:
@@ -221,10 +221,10 @@ def tables_of(*, postgresql: bool) -> tuple[PruningRule, ...]:
     )
 
 
-async def delete_some(tx: HotTx, kept: PruningRule) -> int:
+async def delete_some(tx: HotTx, rule: PruningRule) -> int:
     """Deletes the oldest rows that lie before what is kept of messages, at most ROWS_AT_ONCE, and
     returns how many.
     """
     start = await from_id(tx, MESSAGES)
     last = ids.raw_of_number(max(int(start, 16) - 1, 0))
-    return await prune_ids(tx, kept, last)
+    return await prune_ids(tx, rule, last)

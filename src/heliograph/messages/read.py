@@ -257,9 +257,9 @@ def _matching_messages(
     while True:
         page = query if before is None else query.where(sends.c.id < before)
         newest = page.order_by(sends.c.id.desc()).limit(at_once).subquery("newest")
-        told = sa.select(newest).where(newest.c.passes | (newest.c.place == at_once))
+        passing = sa.select(newest).where(newest.c.passes | (newest.c.place == at_once))
         place = 0
-        for send in tx.execute(told.order_by(newest.c.place)).all():
+        for send in tx.execute(passing.order_by(newest.c.place)).all():
             looked_at, place = send.place - place, send.place
             if send.passes:
                 yield from _messages_of(send.id, send.message_count, below, looked_at)

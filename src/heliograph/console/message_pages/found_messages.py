@@ -62,7 +62,7 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
         errors = list(refused.fields)
     names = carrier_names(tx)
     rows = listed_messages(tx, found.rows if found is not None else [], names)
-    if found is not None and found.told == ("message",) and rows:
+    if found is not None and found.meanings == ("message",) and rows:
         return RedirectResponse(f"{MESSAGES}/{rows[0].record['id']}", SEE_OTHER, HEADERS)
     return page(
         "found_messages.html",

@@ -114,7 +114,7 @@ class Acceptor:
         return await tariff_of(self.cache) if tariff is None else tariff
 
     async def _run(
-        self, requests: Sequence[SendRequest], again: bool
+        self, requests: Sequence[SendRequest], is_retry: bool
     ) -> Sequence[SendResult | ServiceError]:
         started_s = clock.monotonic_s()
         tariff, facts = await self._tariff(), await self._facts_of_all(requests)
@@ -133,7 +133,7 @@ class Acceptor:
                     requests,
                     locked.wallets,
                     await _find_used_keys(tx, asked) if locked.is_any_known else UsedKeys[Send](),
-                    stored=await _find_stored(tx, requests) if again else {},
+                    stored=await _find_stored(tx, requests) if is_retry else {},
                     facts=facts,
                     quotas=await self._quotas(requests, facts),
                     tariff=tariff,
@@ -283,9 +283,9 @@ async def _replay_refused(
     refused = [i for i, outcome in enumerate(outcomes) if isinstance(outcome, ServiceError)]
     used_keys = await _find_used_keys(tx, _keys_of([requests[i] for i in refused]))
     for i in refused:
-        again = used_keys.replay(key_of(requests[i]), requests[i].body_sha256)
-        if again is not None:
-            outcomes[i] = replay_result(again)
+        earlier = used_keys.replay(key_of(requests[i]), requests[i].body_sha256)
+        if earlier is not None:
+            outcomes[i] = replay_result(earlier)
 
 
 async def _find_stored(tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Send]:

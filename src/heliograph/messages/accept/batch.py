@@ -100,9 +100,9 @@ class SendBatch:
         if send_id in self._stored:
             return SendResult(self._stored[send_id])
         key = key_of(request)
-        again = self._used_keys.replay(key, request.body_sha256)
-        if again is not None:
-            return replay_result(again)
+        earlier = self._used_keys.replay(key, request.body_sha256)
+        if earlier is not None:
+            return replay_result(earlier)
         # the lock's own word: what is remembered of the account may be from before it was closed
         if self._locked[request.account_id].closed:
             return AccountClosed()
@@ -345,9 +345,9 @@ def key_of(request: SendRequest) -> KeyPlace | None:
     )
 
 
-def replay_result(again: Send | Conflict) -> SendResult | Conflict:
+def replay_result(earlier: Send | Conflict) -> SendResult | Conflict:
     """Returns the answer to a request whose Idempotency-Key was used before, for that send."""
-    return again if isinstance(again, Conflict) else SendResult(again, replayed=True)
+    return earlier if isinstance(earlier, Conflict) else SendResult(earlier, replayed=True)
 
 
 def send_of(accepted: AcceptedSend, send_id: str, now_ms: int) -> Send:

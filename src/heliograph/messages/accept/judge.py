@@ -177,10 +177,12 @@ def _with_duplicates_of_rejected(
     reason.
     """
     why = {each.place: each.reason for each in rejected}
-    again = [
+    also_rejected = [
         _reject(request, each.place, why[each.first]) for each in duplicates if each.first in why
     ]
-    return sorted([*rejected, *again]), [each for each in duplicates if each.first not in why]
+    return sorted([*rejected, *also_rejected]), [
+        each for each in duplicates if each.first not in why
+    ]
 
 
 def _debit(

@@ -50,7 +50,7 @@ def no_valid_recipient(
     first = rejected[0]
     phone = request.phones[first.place]
     country = None if phone is None else phone.country_code
-    told = {
+    detail = {
         "invalid_number": _not_a_number(request.country_code),
         "country_not_allowed": (
             f"is a number of {country or 'no country'}, and this account may not send there"
@@ -66,7 +66,7 @@ def no_valid_recipient(
     )
     named = [each.as_record() for each in rejected[:REJECTED_REPORTED_MAX]]
     return NoValidRecipient(
-        f"None of the recipients can be sent to. The first, {first.recipient!r}, {told}.{more}",
+        f"None of the recipients can be sent to. The first, {first.recipient!r}, {detail}.{more}",
         rejected=named,
     )
 

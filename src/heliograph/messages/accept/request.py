@@ -166,9 +166,9 @@ def _recipients(value: Any) -> list[str]:
         raise ValueError(f"must have 1 to {RECIPIENTS_PER_SEND_MAX} elements, not {len(value)}")
     bad = [index for index, element in enumerate(value) if type(element) is not str]
     if bad:
-        told = [
+        errors = [
             FieldError(f"[{index}]", f"must be a string, not {quote_value(value[index])}")
             for index in bad[:FIELDS_REPORTED_MAX]
         ]
-        raise BadParts(told, more=len(bad) - len(told))
+        raise BadParts(errors, more=len(bad) - len(errors))
     return value

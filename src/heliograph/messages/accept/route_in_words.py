@@ -17,24 +17,24 @@ def route_in_words(
     by_id = {carrier.id: carrier for carrier in carriers}
     names = {carrier.id: carrier.name for carrier in carriers}
     plan, refusal = found.offer
-    told = []
+    sentences = []
     if refusal is None:
-        told.append(
+        sentences.append(
             f"A text to {phone.digits} would go to {names[found.carrier_id]}, and cost"
             f" {_credits(plan.rate)} a segment."
         )
-        told += _of_taker(found, by_id)
+        sentences += _of_taker(found, by_id)
     else:
-        told.append(f"A text to {phone.digits} would be refused with {refusal}.")
+        sentences.append(f"A text to {phone.digits} would be refused with {refusal}.")
     if refusal == "country_not_allowed" and account is not None:
-        told.append(
+        sentences.append(
             f"{account.name} may send to {', '.join(account.countries or ())} only, and the number"
             f" is of {phone.country_code or 'no country'}."
         )
-    told += _of_route(found, by_id)
+    sentences += _of_route(found, by_id)
     if refusal is None and plan.sharing is not None:
-        told.append(_of_sharing(plan.sharing, names, names[found.carrier_id]))
-    return [*told, _of_rate(found.rate, account)]
+        sentences.append(_of_sharing(plan.sharing, names, names[found.carrier_id]))
+    return [*sentences, _of_rate(found.rate, account)]
 
 
 def _of_taker(found: RouteLookup, carriers: Mapping[int, Carrier]) -> list[str]:
@@ -45,23 +45,23 @@ def _of_taker(found: RouteLookup, carriers: Mapping[int, Carrier]) -> list[str]:
     condition = _condition(taker, found.down)
     if condition is None or found.route is None:
         return []
-    told = f"At the moment {condition}."
+    sentence = f"At the moment {condition}."
     open_route = found.route.without({each for each in carriers if carriers[each].draining})
     next_ones = open_route.sharing(found.down | {taker.id})
     if next_ones is not None and taker.id not in found.down:
         names = " and ".join(carriers[each].name for each in next_ones.carrier_ids)
         verb = "takes" if len(next_ones.carrier_ids) == 1 else "share"
         return [
-            told,
+            sentence,
             f"The text waits. Once {taker.name} has been down for a minute, {names} {verb} it.",
         ]
     if len(open_route.carrier_ids) > 1:
         return [
-            told,
+            sentence,
             "No other carrier of the route is up, so the text waits until one is, or until its"
             " validity ends.",
         ]
-    return [told, "The text waits until that is over, or until its validity ends."]
+    return [sentence, "The text waits until that is over, or until its validity ends."]
 
 
 def _condition(carrier: Carrier, down: Container[int]) -> str | None:
@@ -91,24 +91,26 @@ def _of_route(found: RouteLookup, carriers: Mapping[int, Carrier]) -> list[str]:
         return ["No route leads there: no prefix fits, and there is no default route."]
     names = {carrier.id: carrier.name for carrier in carriers.values()}
     what = f"of prefix {found.route.prefix}" if found.route.prefix else "for all other numbers"
-    told = [f"The route {what} decides: {_tried(found.route, names)}."]
+    sentences = [f"The route {what} decides: {_tried(found.route, names)}."]
     for carrier_id in found.route.carrier_ids:
         condition = _condition(carriers[carrier_id], found.down)
         if condition and (found.offer.refusal or carrier_id != found.carrier_id):
-            told.append(f"{condition}.")
+            sentences.append(f"{condition}.")
     if all(carriers[each].draining for each in found.route.carrier_ids):
-        told.append("As all of its carriers drain, texts are refused until one is resumed.")
-    return told
+        sentences.append("As all of its carriers drain, texts are refused until one is resumed.")
+    return sentences
 
 
 def _tried(route: routing.Route, names: dict[int, str]) -> str:
-    listed = [names[carrier_id] for carrier_id in route.carrier_ids]
+    carrier_names = [names[carrier_id] for carrier_id in route.carrier_ids]
     if not route.weights:
-        return f"it tries {', then '.join(listed)}"
+        return f"it tries {', then '.join(carrier_names)}"
     count = len(route.weights)
-    weighed = zip(listed[:count], route.weights, strict=True)
+    weighed = zip(carrier_names[:count], route.weights, strict=True)
     shared = ", ".join(f"{name} {weight}" for name, weight in weighed)
-    spare = f"; then it tries {', then '.join(listed[count:])}" if listed[count:] else ""
+    spare = (
+        f"; then it tries {', then '.join(carrier_names[count:])}" if carrier_names[count:] else ""
+    )
     return f"it shares by weight, {shared}{spare}"
 
 

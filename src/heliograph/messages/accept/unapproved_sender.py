@@ -31,11 +31,11 @@ async def accept_or_explain(
         return await acceptor.accept(request)
     except SenderNotApproved as refusal:
 
-        def told() -> SenderNotApproved:
+        def explain() -> SenderNotApproved:
             with db.read() as tx:
                 return _explain(tx, request)
 
-        raise await in_thread(told) from refusal
+        raise await in_thread(explain) from refusal
 
 
 def _explain(tx: Connection, request: SendRequest) -> SenderNotApproved:

@@ -38,7 +38,7 @@ class Claim(NamedTuple):
 
     writing: list[Submission]
     # parts of a message that is larger than the window: there is no room yet
-    kept: list[Submission]
+    deferred: list[Submission]
     # of messages that cannot be encoded: the next turn records them as if the carrier had refused
     # them
     refused: list[SubmitAnswer]

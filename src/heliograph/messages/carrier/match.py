@@ -72,10 +72,10 @@ async def match(
     tx: HotTx, carrier: CarrierFacts, refs: Sequence[Ref], changes: Changes
 ) -> Matching:
     """Settles the messages whose receipts are among these; the messages are locked."""
-    said = [ref for ref in refs if ref.state is not None and ref.message_id in changes.messages]
+    receipts = [ref for ref in refs if ref.state is not None and ref.message_id in changes.messages]
     agreeing = [
         ref
-        for ref in said
+        for ref in receipts
         if agrees(changes.messages[ref.message_id or ""].recipient, ref.recipient)
     ]
     unclear = await _unclear(tx, carrier.id, agreeing) if carrier.id_format == AUTO else frozenset()
@@ -88,15 +88,15 @@ async def match(
             ref.error,
             changes.now_ms,
         )
-    foreign = _foreign(said, settled) if len(settled) < len(said) else []
+    foreign = _foreign(receipts, settled) if len(settled) < len(receipts) else []
     evidence = 0 if carrier.id_format == AS_IS else _evidence(settled)
     return Matching(len(settled), foreign, evidence)
 
 
-def _foreign(said: Sequence[Ref], settled: Sequence[Ref]) -> list[Ref]:
+def _foreign(receipts: Sequence[Ref], settled: Sequence[Ref]) -> list[Ref]:
     """Returns the receipts that settled nothing: of each id the latest, which stands in its row."""
     own = {id(ref) for ref in settled}
-    latest = {ref.ref: ref for ref in said}
+    latest = {ref.ref: ref for ref in receipts}
     return [ref for ref in latest.values() if id(ref) not in own]
 
 

@@ -40,14 +40,16 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
     storing = messages_sql.store_messages(
         tx, [_settled_row(row) for _, row in sorted(changes.messages.items()) if row.changed]
     )
-    told = await run_meanwhile(storing, lambda: rows_of(listeners, events_of(changes, listeners)))
+    event_rows = await run_meanwhile(
+        storing, lambda: rows_of(listeners, events_of(changes, listeners))
+    )
     if refunds:
         await _pay_back(tx, refunds, changes.now_ms)
     await _queue_again(tx, carrier_id, changes)
     if moved := groups.tallies_added(changes.messages.values()):
         await groups.add(tx, moved.items(), carrier_id)
     await rollups.mark(tx, changes.messages.values())
-    await emit_rows(tx, told)
+    await emit_rows(tx, event_rows)
 
 
 async def _block_unwanted(tx: HotTx, changes: Changes) -> None:

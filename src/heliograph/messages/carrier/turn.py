@@ -243,7 +243,7 @@ class Turn:
         self._outstanding.difference_update(
             (answer.message_id, answer.part) for answer in answers if not answer.late
         )
-        self._buffer.extend(claim.kept)
+        self._buffer.extend(claim.deferred)
         self._outstanding.update(
             (submission.message_id, submission.part) for submission in claim.writing
         )
@@ -255,7 +255,7 @@ class Turn:
             self._events_max = min(EVENTS_MAX, self._events_max * 2)
             return 0.0
         self._events_max = EVENTS_MAX
-        return BUSY_POLL_S if claim.writing or claim.kept else POLL_S
+        return BUSY_POLL_S if claim.writing or claim.deferred else POLL_S
 
     def _may_claim(self) -> bool:
         return (

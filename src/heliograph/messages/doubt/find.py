@@ -32,14 +32,14 @@ class SearchQuery(NamedTuple):
 
 
 class FoundMessages(NamedTuple):
-    """Holds messages, newest first; `before` is where to go on, or None. `told` says what the text
-    was read as: "message", "send", "number", "carrier". `since_ms` is when the time began that was
-    looked at, if there are messages before it that were not.
+    """Holds messages, newest first; `before` is where to go on, or None. `meanings` says what the
+    text was read as: "message", "send", "number", "carrier". `since_ms` is when the time began that
+    was looked at, if there are messages before it that were not.
     """
 
     rows: list[TracedMessage]
     before: str | None
-    told: tuple[str, ...]
+    meanings: tuple[str, ...]
     since_ms: int | None = None
 
 
@@ -55,14 +55,14 @@ def find(tx: Connection, sought: SearchQuery, *, limit: int, now_ms: int) -> Fou
     by_ref = (
         _only_sought(traced_by_ids(tx, _by_ref(tx, text)), sought) if sought.before is None else []
     )
-    told = ("carrier",) if by_ref else ()
+    meanings = ("carrier",) if by_ref else ()
     phone = parse_phone(text)
     if phone is None:
-        return FoundMessages(by_ref[:limit], None, told)
+        return FoundMessages(by_ref[:limit], None, meanings)
     to_number = _to_number(tx, sought, int(phone.digits), limit, now_ms)
     known = {each.message.id for each in by_ref}
     rows = by_ref + [each for each in to_number.rows if each.message.id not in known]
-    return to_number._replace(rows=rows, told=told + to_number.told)
+    return to_number._replace(rows=rows, meanings=meanings + to_number.meanings)
 
 
 def _to_number(
@@ -85,10 +85,10 @@ def _only_sought(found: Sequence[TracedMessage], sought: SearchQuery) -> list[Tr
     return [each for each in found if sought.account_id in (None, each.account_id)]
 
 
-def _page_of(tx: Connection, wanted: MessageFilter, limit: int, told: str) -> FoundMessages:
+def _page_of(tx: Connection, wanted: MessageFilter, limit: int, meaning: str) -> FoundMessages:
     rows, _ = newest(tx, wanted, limit + 1)
     before = rows[limit - 1].message.id if len(rows) > limit else None
-    return FoundMessages(rows[:limit], before, (told,) if rows else ())
+    return FoundMessages(rows[:limit], before, (meaning,) if rows else ())
 
 
 def _by_ref(tx: Connection, text: str) -> list[str]:

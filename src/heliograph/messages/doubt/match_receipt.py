@@ -169,8 +169,8 @@ async def match_within(
         parts = segment.parts
         await adopt(tx, carrier, [(receipt, segment)], now_ms)
     else:
-        elsewhere, names = await _bits_elsewhere(tx, row, carrier)
-        left = row.parts_accepted & ~row.parts_delivered & ~elsewhere
+        bits_elsewhere, names = await _bits_elsewhere(tx, row, carrier)
+        left = row.parts_accepted & ~row.parts_delivered & ~bits_elsewhere
         if not left:
             message = f"the message {ids.text_of_raw('msg', row.id)}"
             raise InvalidRequest(
@@ -197,16 +197,16 @@ async def _lock_receipt(tx: HotTx, carrier_id: int, receipt_id: str) -> StoredRe
     )
     if not found:
         raise receipt_not_found(receipt_id)
-    said = found[0]
+    stored = found[0]
     return StoredReceipt(
-        said.place,
-        said.recipient,
-        said.sender,
-        reference=said.reference,
-        state=said.state or "",
-        error=said.error,
-        at_ms=said.at_ms,
-        printed=None if name is None else said.place,
+        stored.place,
+        stored.recipient,
+        stored.sender,
+        reference=stored.reference,
+        state=stored.state or "",
+        error=stored.error,
+        at_ms=stored.at_ms,
+        printed=None if name is None else stored.place,
     )
 
 

@@ -128,13 +128,13 @@ def pair_the_only_one(
     of_message: dict[str, list[StoredReceipt]] = defaultdict(list)
     for receipt in sorted(unmatched, key=_time_order):
         if receipt.recipient is not None and not receipt.names_a_part:
-            meant = {
+            candidates = {
                 segment.message_id
                 for segment in by_digits.get(receipt.recipient % LAST_DIGITS, ())
                 if may_belong(receipt, segment)
             }
-            if len(meant) == 1:
-                of_message[meant.pop()].append(receipt)
+            if len(candidates) == 1:
+                of_message[candidates.pop()].append(receipt)
     pairs: list[Pair] = []
     for message_id, receipts in of_message.items():
         segments = by_message[message_id]
@@ -227,7 +227,7 @@ async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int
     }
     # not settled by its answer meanwhile
     pairs = [(receipt, segment) for receipt, segment in pairs if segment.key in ended]
-    said = {receipt.place: (receipt.state, receipt.error) for receipt, _ in pairs}
+    results = {receipt.place: (receipt.state, receipt.error) for receipt, _ in pairs}
     refs = await REF_OF_ANSWER.rows(
         tx,
         sorted(
@@ -237,7 +237,7 @@ async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int
         ),
     )
     # a receipt that came after the look at it is newer
-    said |= {ref.ref: (ref.state, ref.error) for ref in refs if ref.state}
+    results |= {ref.ref: (ref.state, ref.error) for ref in refs if ref.state}
     changes = Changes.of(
         now_ms, await lock_messages(tx, {segment.message_id for _, segment in pairs})
     )
@@ -249,7 +249,7 @@ async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int
             was,
             receipt_needless=False,
         )
-        state, error = said[receipt.place]
+        state, error = results[receipt.place]
         settle_receipt(
             changes.messages[was.message_id], was.parts, ReceiptState(state), error, now_ms
         )

@@ -32,7 +32,7 @@ def segments(tx: Connection, traced: TracedMessage) -> list[Segment]:
     """Returns each segment of a message, in order."""
     waiting = _waiting(tx, traced.message)
     refs = _refs(tx, traced)
-    told = []
+    traced_segments = []
     for number in range(1, traced.message.segments + 1):
         bit = 1 << (number - 1)
         segment = Segment(number, "not accepted", resent=bool(traced.parts_resent & bit))
@@ -61,8 +61,8 @@ def segments(tx: Connection, traced: TracedMessage) -> list[Segment]:
                 receipt=ref.receipt_state,
                 receipt_error=ref.receipt_error,
             )
-        told.append(segment)
-    return told
+        traced_segments.append(segment)
+    return traced_segments
 
 
 class _NextAttempt(NamedTuple):

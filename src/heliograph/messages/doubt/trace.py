@@ -125,13 +125,13 @@ def find_states(tx: Connection, message_ids: Iterable[str]) -> dict[str, tuple[s
     query = sa.select(messages.c.id, messages.c.status, messages.c.error_code).where(
         messages.c.id.in_(list(raws))
     )
-    there: dict[str, tuple[str, str | None]] = {
+    states: dict[str, tuple[str, str | None]] = {
         row.id: (row.status, row.error_code) for row in tx.execute(query)
     }
     for raw, message_id in raws.items():
-        if raw not in there:
+        if raw not in states:
             raise NotFound(f"There is no message {quote_value(message_id)}.")
-    return there
+    return states
 
 
 def numbers(parts: int) -> list[int]:

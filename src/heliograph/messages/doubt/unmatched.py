@@ -151,14 +151,16 @@ def candidates(tx: Connection, receipts: Sequence[ReceiptToMatch]) -> list[list[
     """Returns, for each receipt, the messages in doubt with its carrier (raw ids) that it may
     be, as `receipts.py` judges it.
     """
-    elsewhere = {
+    other_columns = {
         "account_id": messages.c.account_id,
         "recipient": messages.c.recipient,
         "segments": messages.c.segments,
         "parts_resent": messages.c.parts_resent,
         "sender": sends.c.sender,
     }
-    columns = [elsewhere.get(name, inflight.c.get(name)) for name in OnTheWire.__struct_fields__]
+    columns = [
+        other_columns.get(name, inflight.c.get(name)) for name in OnTheWire.__struct_fields__
+    ]
     query = (
         sa.select(inflight.c.carrier_id, *columns)
         .join_from(inflight, messages, messages.c.id == inflight.c.message_id)

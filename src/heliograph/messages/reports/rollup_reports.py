@@ -270,8 +270,8 @@ def compare_by(
         found[key(group)] = ComparedFigures(
             known.figures.plus(group.figures), known.before.plus(group.before)
         )
-    ordered = sorted(found, key=lambda told: (-found[told].figures.messages, str(told)))
-    return {told: found[told] for told in ordered}
+    ordered = sorted(found, key=lambda compared: (-found[compared].figures.messages, str(compared)))
+    return {compared: found[compared] for compared in ordered}
 
 
 def delays_of(parts: Iterable[ReportPart]) -> tuple[int, ...]:

@@ -130,10 +130,10 @@ async def _cancel(
 
 
 async def _wait(transactions: _Transactions, account_ids: Iterable[str]) -> None:
-    beside = _StillAccepting()
+    still_accepting = _StillAccepting()
 
     async def are_done() -> bool:
-        return beside.are_done(await transactions.run(_accepting))
+        return still_accepting.are_done(await transactions.run(_accepting))
 
     await transactions.until(are_done)
     in_order = sorted(set(account_ids))

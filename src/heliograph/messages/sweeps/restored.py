@@ -177,11 +177,11 @@ async def _keep_from_the_wire(tx: HotTx, until: str, now_ms: int) -> int:
     changes = Changes.of(now_ms, await lock_messages(tx, {segment.message_id for segment in taken}))
     # what has failed, and was to be paid back once nothing of it is on the wire
     await store_changes(tx, 0, changes)
-    again = list[QueuedRun]()
+    requeued = list[QueuedRun]()
     for segment in taken:
         row = changes.messages[segment.message_id]
         if row.status == QUEUED:
-            again.append(
+            requeued.append(
                 QueuedRun(
                     carrier_id=segment.carrier_id,
                     rank_us=RESTORED_FROM_US + rank_ahead(ids.made_at_ms(int(row.id, 16))),
@@ -195,7 +195,7 @@ async def _keep_from_the_wire(tx: HotTx, until: str, now_ms: int) -> int:
                     expires_at_ms=segment.expires_at_ms,
                 )
             )
-    await QUEUE_AGAIN.rows(tx, _one_run_each(again))
+    await QUEUE_AGAIN.rows(tx, _one_run_each(requeued))
     return len(taken)
 
 

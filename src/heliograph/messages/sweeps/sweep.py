@@ -288,7 +288,7 @@ async def _move(
             continue  # these wait for the carrier; they must not stand before those that need not
         runs = await _RUNS_OF.rows(tx, _OfRoute(carrier_id, prefix, BATCH_MAX))
         await TAKE_RUNS.rows(tx, [found.run.key for found in runs])
-        again = []
+        requeued = []
         for found in runs:
             run, rank_us = found.run, found.run.rank_us
             # parts of a message have one first_id, so they go the same way
@@ -297,8 +297,8 @@ async def _move(
                 rank_us = ranks.rank_us(
                     found.account_id, target, run.messages * run.segments, now_ms
                 )
-            again.append(replace(run, carrier_id=target, rank_us=rank_us))
-        await QUEUE_AGAIN.rows(tx, again)  # parts of a message may move one after the other
+            requeued.append(replace(run, carrier_id=target, rank_us=rank_us))
+        await QUEUE_AGAIN.rows(tx, requeued)  # parts of a message may move one after the other
         moved += len(runs)
     return moved
 

@@ -189,7 +189,7 @@ async def test_messages_of_all_accounts_are_found_by_whatever_names_them(house: 
     assert places(found(f"+{PHONE}")) == [3, 0]
     assert places(found(PHONE, account_id=chidi)) == [3]
     assert places(found(refs[-1])) == places(found(f"carrier/{refs[-1].upper()}")) == [3]
-    assert found(refs[-1]).told == ("carrier",)
+    assert found(refs[-1]).meanings == ("carrier",)
     assert places(found(refs[-1], account_id=house.amina)) == []
     for nothing in ("", "msg_no", "carrier/", "elsewhere/1a", "x" * 500, "\0", "%"):
         assert places(found(nothing)) == [], nothing

@@ -66,18 +66,20 @@ class Sampler:
         what there is. Makes the longer steps that are over, and deletes old samples.
         """
         processes = registered_processes(tx)
-        told = {
+        latest = {
             _CountedBy(process.number, name): counts
             for process in processes
             if process.figures is not None
             for name, counts in process.figures.carriers.items()
         }
-        before, self._before = self._before, told
+        before, self._before = self._before, latest
         from_ms, self._until_ms = self._until_ms, now_ms
         if from_ms is None or not 0 < now_ms - from_ms <= COVERED_MS_MAX:
             return
         counted = {
-            carrier.id: [_since(before, key, told) for key in told if key.carrier == carrier.name]
+            carrier.id: [
+                _since(before, key, latest) for key in latest if key.carrier == carrier.name
+            ]
             for carrier in all_carriers(tx)
         }
         rows = [
@@ -101,12 +103,12 @@ class Sampler:
 def _since(
     before: Mapping[_CountedBy, CarrierCounts],
     key: _CountedBy,
-    told: Mapping[_CountedBy, CarrierCounts],
+    latest: Mapping[_CountedBy, CarrierCounts],
 ) -> CarrierCounts:
     """Returns what a process has counted since the look before. One that was not there then began
     in the meantime, with nothing counted.
     """
-    was, now = before.get(key, CarrierCounts()), told[key]
+    was, now = before.get(key, CarrierCounts()), latest[key]
     return CarrierCounts(
         max(0, now.submitted - was.submitted),
         _less(now.answers, was.answers),

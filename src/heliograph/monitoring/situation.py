@@ -189,10 +189,10 @@ def _of_processes(processes: list[RegisteredProcess], now_ms: int) -> Iterator[T
 
 def _around(processes: list[RegisteredProcess]) -> Iterator[Trouble]:
     """Tells what is wrong around processes, once: most have the same around them."""
-    told = [process.figures for process in processes if process.figures is not None]
-    hosts = {figures.host for figures in told}
+    all_figures = [process.figures for process in processes if process.figures is not None]
+    hosts = {figures.host for figures in all_figures}
     found: dict[CheckResult, set[str]] = {}
-    for figures in told:
+    for figures in all_figures:
         for each in figures.found:
             found.setdefault(each, set()).add(figures.host)
     for each, where in found.items():

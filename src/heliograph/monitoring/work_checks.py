@@ -125,8 +125,8 @@ def _deliveries(enabled: int, kinds: Counter[str]) -> CheckResult:
 def _endpoints(troubled: list[WebhookEndpoint]) -> Iterator[CheckResult]:
     """Tells of endpoints that need somebody: events that they miss can be replayed for 30 days."""
     for endpoint in troubled:
-        shown = endpoints.text_id(endpoint.id)
-        check = f"webhook {shown}"
+        text_id = endpoints.text_id(endpoint.id)
+        check = f"webhook {text_id}"
         if endpoint.disabled_at_ms is not None:
             why = (
                 "it answered 410 Gone"
@@ -137,8 +137,8 @@ def _endpoints(troubled: list[WebhookEndpoint]) -> Iterator[CheckResult]:
                 check,
                 "warning",
                 f"{endpoint.url}: disabled since {rfc3339(endpoint.disabled_at_ms)}, because {why}",
-                f"once it is there again: heliograph webhook enable {shown}, then heliograph"
-                f" webhook replay {shown} --since 7d",
+                f"once it is there again: heliograph webhook enable {text_id}, then heliograph"
+                f" webhook replay {text_id} --since 7d",
             )
         else:
             yield CheckResult(
@@ -146,5 +146,5 @@ def _endpoints(troubled: list[WebhookEndpoint]) -> Iterator[CheckResult]:
                 "warning",
                 f"{endpoint.url}: nothing but failures since"
                 f" {rfc3339(endpoint.failing_since_ms or 0)}",
-                f"see why: heliograph webhook attempts {shown}; after 5 days it is disabled",
+                f"see why: heliograph webhook attempts {text_id}; after 5 days it is disabled",
             )

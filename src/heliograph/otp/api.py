@@ -87,10 +87,10 @@ def _sender(
         account_id = await acting_for_call(db, cache, call, SEND_PATH, request.customer_id)
         own = await cache.get(OWN, (account_id, call.principal.sandbox))
         assert own is not None  # accounts are never deleted
-        there = await cache.get(CANARY, 1)
+        canary = await cache.get(CANARY, 1)
         try:
             codes, sealer = sealing(
-                secret_key if there is None else secret_key_canary.in_use(there, secret_key)
+                secret_key if canary is None else secret_key_canary.in_use(canary, secret_key)
             )
         # another key came into use, which this process was not started with
         except SettingError as error:
@@ -135,7 +135,7 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
             with suppress(NoneOutstanding):
                 return await tried(call, account_id, read, request)
         sent = await call.in_thread(
-            partial(elsewhere, account_id, request.as_dialled, call.principal.sandbox)
+            partial(find_recipient, account_id, request.as_dialled, call.principal.sandbox)
         )
         # there a code is right for any phone: the one that was sent it comes first
         if call.principal.sandbox:
@@ -161,7 +161,7 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
         verified = await verifier.verify(one)
         return Answer({}, replayed=verified.replayed, raw=verified.raw)
 
-    def elsewhere(account_id: str, as_dialled: str, sandbox: bool) -> int | None:
+    def find_recipient(account_id: str, as_dialled: str, sandbox: bool) -> int | None:
         with db.read() as tx:
             return sent_to(tx, account_id, as_dialled, clock.now_ms(), sandbox=sandbox)
 
@@ -272,8 +272,8 @@ def _load_own(
 
 
 def _load_canary(tx: Connection, keys: Sequence[int]) -> dict[int, secret_key_canary.Canary]:
-    there = secret_key_canary.load(tx)
-    return {} if there is None else dict.fromkeys(keys, there)
+    canary = secret_key_canary.load(tx)
+    return {} if canary is None else dict.fromkeys(keys, canary)
 
 
 CANARY: Final = CachedKind("secret canary", _load_canary)  # the one row

@@ -42,8 +42,8 @@ class Codes:
     def _of(
         self, otp_id: str, account_id: str, phone: int, code: str, *, sandbox: bool
     ) -> list[bytes]:
-        told = f"{otp_id} {account_id} {int(sandbox)} {phone} {code}".encode()
-        return [hmac.digest(key, told, "sha256") for key in self._keys]
+        payload = f"{otp_id} {account_id} {int(sandbox)} {phone} {code}".encode()
+        return [hmac.digest(key, payload, "sha256") for key in self._keys]
 
 
 def equal(one: bytes, other: bytes) -> bool:

@@ -208,7 +208,7 @@ class OtpBatchExtension:
         )
         for known in self._blocked():
             await notices.notify(
-                tx, known.account_id, "otp_range_blocked", _told(known), self._now_ms
+                tx, known.account_id, "otp_range_blocked", _range_notice(known), self._now_ms
             )
         await store_tallies(tx, self._counted.values(), self._now_ms)
         for tally in self._capped:
@@ -239,7 +239,7 @@ class OtpBatchExtension:
         return [known for known in self._changed.values() if known.blocked_at_ms is not None]
 
 
-def _told(known: Range) -> str:
+def _range_notice(known: Range) -> str:
     return (
         f"{len(known.sent_at_ms)} one-time passwords went to numbers that begin with {known.digits}"
         " within an hour, and no code was verified: the range is refused until"

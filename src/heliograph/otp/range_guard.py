@@ -129,10 +129,10 @@ def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> BlockedR
     )
     columns = otp_ranges.c
     here = (columns.account_id == account_id) & (columns.digits == digits)
-    there = tx.execute(sa.select(columns.sent_at_ms, columns.blocked_at_ms).where(here)).first()
-    if there is not None and (there.blocked_at_ms or 0) > now_ms - BLOCKED_MS:
+    existing = tx.execute(sa.select(columns.sent_at_ms, columns.blocked_at_ms).where(here)).first()
+    if existing is not None and (existing.blocked_at_ms or 0) > now_ms - BLOCKED_MS:
         raise invalid_field("range", f"{quote_value(digits)} is blocked for this account already")
-    if there is None:
+    if existing is None:
         tx.execute(
             otp_ranges.insert().values(
                 account_id=account_id,
@@ -146,7 +146,7 @@ def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> BlockedR
         tx.execute(
             otp_ranges.update().where(here).values(blocked_at_ms=now_ms, changed_at_ms=now_ms)
         )
-    sent = [] if there is None else read(there.sent_at_ms)
+    sent = [] if existing is None else read(existing.sent_at_ms)
     return BlockedRange(account_id, digits, len(sent), now_ms)
 
 

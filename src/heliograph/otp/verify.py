@@ -94,7 +94,7 @@ class Verifier:
         return await self._batcher.submit(given)
 
     async def _run(
-        self, tries: Sequence[VerificationTry], again: bool
+        self, tries: Sequence[VerificationTry], is_retry: bool
     ) -> Sequence[Verified | ServiceError]:
         started_s = clock.monotonic_s()
         async with self._db.hot() as tx:
@@ -114,7 +114,7 @@ class Verifier:
                 sorted({PhoneKey(given.account_id, given.sandbox, given.phone) for given in tries}),
             )
             batch = VerificationBatch(self._codes, locked, keys, latest)
-            outcomes = [batch.decide(given, again=again) for given in tries]
+            outcomes = [batch.decide(given, is_retry=is_retry) for given in tries]
             await STORE.rows(
                 tx,
                 [
@@ -185,15 +185,15 @@ class VerificationBatch:
         self.verified: list[Otp] = []  # live ones that were verified now
         self.answered: list[StoredKey] = []
 
-    def decide(self, given: VerificationTry, *, again: bool) -> Verified | ServiceError:
-        """Decides a try. `again` says that this transaction may have been committed before, and
+    def decide(self, given: VerificationTry, *, is_retry: bool) -> Verified | ServiceError:
+        """Decides a try. `is_retry` says that this transaction may have been committed before, and
         only the reply to that was lost.
         """
         key = given.key_place
         first = self._used_keys.replay(key, given.body_sha256)
         if first is not None:
             # the key may be this very try's, of the commit whose reply was lost
-            return first if isinstance(first, Conflict) else Verified(first, replayed=not again)
+            return first if isinstance(first, Conflict) else Verified(first, replayed=not is_retry)
         full = self._key_refusal(given)
         if full is not None:
             return full
@@ -202,7 +202,7 @@ class VerificationBatch:
         latest, refusal = (
             self._judge_in_sandbox(given, before)
             if given.sandbox
-            else self._judge(given, before, again=again)
+            else self._judge(given, before, is_retry=is_retry)
         )
         if latest is not None and latest != before:
             self._latest[phone] = self.changed[latest.id] = latest
@@ -252,9 +252,9 @@ class VerificationBatch:
             octets, self._quotas[given.key_account_id], self.now_ms, sandbox=given.sandbox
         )
 
-    def _judge(self, given: VerificationTry, latest: Otp | None, *, again: bool) -> JudgedTry:
+    def _judge(self, given: VerificationTry, latest: Otp | None, *, is_retry: bool) -> JudgedTry:
         tried_by = ids.raw_of_number(given.number)
-        if again and latest is not None and latest.verified_by == tried_by:
+        if is_retry and latest is not None and latest.verified_by == tried_by:
             return JudgedTry(latest, None)
         judged = judge_try(
             latest, latest is not None and self._is_right(given, latest), tried_by, self.now_ms

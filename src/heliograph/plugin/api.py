@@ -106,7 +106,7 @@ class _PluginHandlers:
             audit_call(tx, call, who.account_id, audit_log.AuditEntry("site.link", record["id"]))
             return {"site": record}
 
-        return self._once(call, CONNECT_PATH, effect, request.warnings)
+        return self._run_once(call, CONNECT_PATH, effect, request.warnings)
 
     def sync_logs(self, call: Call) -> Answer:
         call.query.finish()
@@ -124,7 +124,7 @@ class _PluginHandlers:
                 }
             }
 
-        return self._once(call, LOGS_PATH, effect, request.warnings)
+        return self._run_once(call, LOGS_PATH, effect, request.warnings)
 
     def take_event(self, call: Call) -> Answer:
         call.query.finish()
@@ -148,9 +148,9 @@ class _PluginHandlers:
                 }
             }
 
-        return self._once(call, EVENTS_PATH, effect, request.warnings)
+        return self._run_once(call, EVENTS_PATH, effect, request.warnings)
 
-    def _once(
+    def _run_once(
         self,
         call: Call,
         path: str,

@@ -84,10 +84,12 @@ def store_logs(
         raw = known.get(place)
         if raw is None:
             raw = ids.raw_of_number(number + len(fresh))
-            kept = entry._replace(body=None, meta=None) if _is_otp(entry, one_time) else entry
-            told = kept._asdict()
-            del told["site_url"]  # `site_id` says it
-            fresh.append(LogEntry(id=raw, site_id=site_id, **told, created_at_ms=now_ms)._asdict())
+            to_store = entry._replace(body=None, meta=None) if _is_otp(entry, one_time) else entry
+            values = to_store._asdict()
+            del values["site_url"]  # `site_id` says it
+            fresh.append(
+                LogEntry(id=raw, site_id=site_id, **values, created_at_ms=now_ms)._asdict()
+            )
             if entry.external_ref is not None:
                 known[place] = raw
         answered.append(ids.text_of_raw(ID_PREFIX, raw))

@@ -65,10 +65,10 @@ def connect(
     InvalidRequest for one site too many.
     """
     accounts.lock(tx, account_id)  # first: two plugins that save a key at once link one site once
-    said = {name: value for name, value in about._asdict().items() if value is not None}
+    values = {name: value for name, value in about._asdict().items() if value is not None}
     here = _at(account_id, site_url, sandbox)
     known = tx.execute(
-        sites.update().where(here).values(**said, updated_at_ms=now_ms).returning(*sites.c)
+        sites.update().where(here).values(**values, updated_at_ms=now_ms).returning(*sites.c)
     ).one_or_none()
     if known is not None:
         return Site(**known._asdict())
@@ -174,12 +174,12 @@ def owners_of(
     below it, or, by a word without a dot, one whose host begins with it: accounts made before the
     one with the raw id `before_id`.
     """
-    meant = sites_meant(url_or_host)
-    if not meant:
+    urls = sites_meant(url_or_host)
+    if not urls:
         return []
     marks = "/:" if "." in url_or_host else "/:."
-    below = [_begins_with(tx, url + mark) for url in meant for mark in marks]
-    query = sa.select(sites.c.account_id).where(sa.or_(sites.c.site_url.in_(meant), *below))
+    below = [_begins_with(tx, url + mark) for url in urls for mark in marks]
+    query = sa.select(sites.c.account_id).where(sa.or_(sites.c.site_url.in_(urls), *below))
     if before_id is not None:
         query = query.where(sites.c.account_id < before_id)
     query = query.distinct().order_by(sites.c.account_id.desc()).limit(limit)

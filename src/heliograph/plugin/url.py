@@ -58,12 +58,12 @@ def sites_meant(given: str) -> tuple[str, ...]:
     rest = given.partition("://")[2] or given
     if rest[: len(WWW)].lower() == WWW:
         rest = rest[len(WWW) :]
-    meant = []
+    urls = []
     for scheme in _PORTS:
         for www in ("", WWW):
             with suppress(ValueError):
-                meant.append(site_url(f"{scheme}://{www}{rest}"))
-    return tuple(meant)
+                urls.append(site_url(f"{scheme}://{www}{rest}"))
+    return tuple(urls)
 
 
 def _ascii_host(host: str) -> str:

@@ -89,10 +89,10 @@ def margins_after(
     Where another rate decides, and did before, the sheet has nothing to do with it.
     """
     rates = {(rate.account_id, rate.destination): rate for rate in today}
-    told: dict[str, list[current_rates.Rate]] = {}
+    changed_rates: dict[str, list[current_rates.Rate]] = {}
     for change in planned.changes:
         place = (change.rate.account_id, change.rate.destination)
-        told.setdefault(change.rate.account_id, []).append(change.rate)
+        changed_rates.setdefault(change.rate.account_id, []).append(change.rate)
         if change.then is None:
             rates.pop(place, None)
         else:
@@ -101,7 +101,7 @@ def margins_after(
     of_sheet = {change.then for change in planned.changes}
     return [
         weighed
-        for account_id, about in told.items()
+        for account_id, about in changed_rates.items()
         for weighed in market.margins(after, account_id, about)
         if weighed.rate in of_sheet or weighed.rate != _decides(before, account_id, weighed)
     ]

@@ -41,12 +41,12 @@ class _Losses(NamedTuple):
 
     def in_words(self, tx: Connection) -> str:
         """Returns a part of a sentence; empty: nothing sells below cost."""
-        said = [losses_in_words(tx, self.of_today)] if self.of_today else []
+        parts = [losses_in_words(tx, self.of_today)] if self.of_today else []
         for sheet, losses in self.of_sheets.items():
             at = rfc3339(sheet.effective_at_ms or 0)
             words = losses_in_words(tx, losses)
-            said.append(f"when the rate sheet {sheet.text_id} is applied at {at}, {words}")
-        return "; ".join(said)
+            parts.append(f"when the rate sheet {sheet.text_id} is applied at {at}, {words}")
+        return "; ".join(parts)
 
 
 def change_without_loss(tx: Connection, change: Callable[[], T], *, allows_loss: bool) -> T:

@@ -90,11 +90,11 @@ class Market:
     def __init__(
         self, routes: Iterable[routing.Route], costs: Iterable[CarrierCost], prices: Iterable[Price]
     ) -> None:
-        listed = list(routes)
-        self._routes, self._costs = routing.Routes(listed), Costs(costs)
+        all_routes = list(routes)
+        self._routes, self._costs = routing.Routes(all_routes), Costs(costs)
         self._prices: Mapping[str, Price] = {price.currency: price for price in prices}
         # of routes and costs: what a segment costs changes at them
-        self.prefixes = self._costs.prefixes | {route.prefix for route in listed}
+        self.prefixes = self._costs.prefixes | {route.prefix for route in all_routes}
 
     @property
     def has_costs(self) -> bool:
@@ -115,16 +115,16 @@ class Market:
         if not self.has_costs:
             return
         destinations = {rate.destination for rate in about}
-        told = set()
+        yielded = set()
         for beginning in self._beginnings(destinations, also):
             weighed = self._weigh(rates, account_id, beginning)
             if weighed is not None:
-                told.add((weighed.rate, weighed.cost))
+                yielded.add((weighed.rate, weighed.cost))
                 yield weighed
         for beginning in _samples(destinations):
             weighed = self._weigh(rates, account_id, beginning)
             # what a prefix has told is not told again
-            if weighed is not None and (weighed.rate, weighed.cost) not in told:
+            if weighed is not None and (weighed.rate, weighed.cost) not in yielded:
                 yield weighed
 
     def _beginnings(self, destinations: set[str], also: frozenset[str]) -> list[Beginning]:

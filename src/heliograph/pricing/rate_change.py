@@ -37,9 +37,9 @@ def refuse_losses(words: str) -> None:
 def losses_in_words(tx: Connection, losses: Sequence[SegmentMargin]) -> str:
     """Returns what sells below cost, such as `this sells below cost: 233 brings …`."""
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
-    said = "; ".join(loss_words(each, names) for each in losses[:LOSSES_NAMED_MAX])
+    first_losses = "; ".join(loss_words(each, names) for each in losses[:LOSSES_NAMED_MAX])
     more = len(losses) - LOSSES_NAMED_MAX
-    return f"this sells below cost: {said}" + (f"; and {more} more" if more > 0 else "")
+    return f"this sells below cost: {first_losses}" + (f"; and {more} more" if more > 0 else "")
 
 
 def loss_words(weighed: SegmentMargin, carrier_names: Mapping[int, str]) -> str:

@@ -201,9 +201,9 @@ def _rate(
     except InvalidRequest as wrong:
         if not wrong.fields:
             raise _BadCell(str(wrong)) from wrong
-        said = wrong.fields[0]
-        named = column if said.field == "destination" else said.field
-        raise _BadCell(f"{named} {said.message}") from wrong
+        error = wrong.fields[0]
+        named = column if error.field == "destination" else error.field
+        raise _BadCell(f"{named} {error.message}") from wrong
 
 
 def _rows_of_csv(octets: bytes) -> Iterator[_FileRow]:

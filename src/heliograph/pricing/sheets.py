@@ -121,7 +121,7 @@ def plan(
     from now on, whoever uploaded it; a command has nobody. Raises InvalidRequest: it is no draft,
     the time is past or too far ahead, or it sells below cost and that is not allowed.
     """
-    said = one_line("reason", reason, most=REASON_MAX)
+    reason_line = one_line("reason", reason, most=REASON_MAX)
     if at_ms is not None and not now_ms < at_ms <= sheet.uploaded_at_ms + AHEAD_DAYS_MAX * DAY_MS:
         raise invalid_field(
             "at", f"must be a time to come, within a year of the upload, not {rfc3339(at_ms)}"
@@ -136,7 +136,7 @@ def plan(
         status=PLANNED,
         effective_at_ms=now_ms if at_ms is None else at_ms,
         allows_loss=allows_loss,
-        reason=said,
+        reason=reason_line,
         user_id=by and by.id,
         email=by and by.email,
     )
@@ -266,8 +266,8 @@ def _audit_accounts(tx: Connection, user_id: str, changes: Difference, *, now_ms
     counts = Counter(change.rate.account_id for change in changes.effective)
     del counts[GENERAL]
     for account_id, count in counts.items():
-        told = audit_log.AuditEntry("rate.sheet", None, f"{count} rate{'' if count == 1 else 's'}")
-        audit_log.write(tx, account_id, author, told, now_ms=now_ms)
+        entry = audit_log.AuditEntry("rate.sheet", None, f"{count} rate{'' if count == 1 else 's'}")
+        audit_log.write(tx, account_id, author, entry, now_ms=now_ms)
 
 
 def _log(tx: Connection, sheet: RateSheet, action: str, after: str, *, now_ms: int) -> None:

@@ -74,15 +74,17 @@ def seal_form(request: PageRequest, user_id: str) -> str:
     if not is_typed or not f"{request.url_path}/".startswith(f"{page_path}/"):
         return ""
     until_ms = request.now_ms + KEPT_MS
-    said = encode({"user": user_id, "page": request.page, "until_ms": until_ms, "fields": fields})
-    text = base64.b85encode(zlib.compress(said, 9)).decode()
+    content = encode(
+        {"user": user_id, "page": request.page, "until_ms": until_ms, "fields": fields}
+    )
+    text = base64.b85encode(zlib.compress(content, 9)).decode()
     found = encrypt(request.service.secret_keys, PURPOSE, text)
     return found if len(found) <= KEPT_OCTETS_MAX else ""
 
 
-def keep_form(response: Response, kept: str) -> None:
+def keep_form(response: Response, sealed_form: str) -> None:
     """Has the browser keep what `seal_form` has returned."""
-    set_cookie(response, KEPT_COOKIE, kept, kept_s=KEPT_MS // 1_000)
+    set_cookie(response, KEPT_COOKIE, sealed_form, kept_s=KEPT_MS // 1_000)
 
 
 def seal_form_of_ended_session(request: PageRequest) -> str:
@@ -103,10 +105,10 @@ def refill(request: PageRequest, user_id: str) -> PageRequest:
     """Returns the request for a page as if its form had been typed into by now, if this user (raw
     id) had done so before he or she had to sign in; or else as it is.
     """
-    kept = _kept_form(request)
-    if (kept.get("user"), kept.get("page")) != (user_id, request.page):
+    filled = _kept_form(request)
+    if (filled.get("user"), filled.get("page")) != (user_id, request.page):
         return request
-    return request._replace(sent=request.sent._replace(form=kept["fields"]), is_refilled=True)
+    return request._replace(sent=request.sent._replace(form=filled["fields"]), is_refilled=True)
 
 
 def _kept_form(request: PageRequest) -> Mapping[str, Any]:
@@ -115,7 +117,7 @@ def _kept_form(request: PageRequest) -> Mapping[str, Any]:
         return {}
     with suppress(SecretUnreadable):
         text = decrypt(request.service.secret_keys, PURPOSE, request.kept_form)
-        kept = decode_object(zlib.decompress(base64.b85decode(text)))
-        if request.now_ms < kept["until_ms"]:
-            return kept
+        filled = decode_object(zlib.decompress(base64.b85decode(text)))
+        if request.now_ms < filled["until_ms"]:
+            return filled
     return {}

@@ -104,21 +104,21 @@ def redirect_user_once(
     """
 
     def handle(tx: Connection, request: PageRequest, visit: V) -> Response:
-        shown: list[Response] = []
+        responses: list[Response] = []
         user_id = visit.session.user.id
 
         def effect(tx: Connection) -> Answer:
             done = do(tx, request, visit)
             if isinstance(done, Redirect):
                 return _answer_of(done)
-            shown.append(done)
+            responses.append(done)
             return Answer({})
 
         answer = run_user_form_once(tx, request, user_id, effect)
-        if not shown:
+        if not responses:
             return _redirect_of(answer)
         free_key(tx, _place_of(request, user_id))
-        return shown[0]
+        return responses[0]
 
     return handle
 
@@ -126,12 +126,12 @@ def redirect_user_once(
 def _answer_of(led: Response) -> Answer:
     """Returns where a form has led and what it said, to be stored."""
     assert isinstance(led, Redirect), "what a form that is done once has done leads on"
-    return Answer({"to": led.path, "said": led.said})
+    return Answer({"to": led.path, "said": led.notice})
 
 
 def _redirect_of(answer: Answer) -> Redirect:
-    told = record_of(answer)
-    return redirect(told["to"], DoneNotice(told["said"]) if told["said"] else None)
+    record = record_of(answer)
+    return redirect(record["to"], DoneNotice(record["said"]) if record["said"] else None)
 
 
 def record_of(answer: Answer) -> dict[str, Any]:
@@ -155,8 +155,8 @@ def random_of_user(request: PageRequest, session: sign_ins.Session, purpose: str
 
 def _random_of(request: PageRequest, whose: str, purpose: str) -> bytes:
     secret = derived_key(keys_of(request.service.secret_keys)[0], purpose)
-    said = f"{whose} {once_value_of(request)}".encode()
-    return hmac.new(secret, said, hashlib.sha256).digest()
+    message = f"{whose} {once_value_of(request)}".encode()
+    return hmac.new(secret, message, hashlib.sha256).digest()
 
 
 def send_once(request: PageRequest, send_request: SendRequest, path: str) -> None:
@@ -206,7 +206,7 @@ def _key_of(request: PageRequest) -> str:
 
 def _form_digest(request: PageRequest) -> bytes:
     """Returns what the form says, to know an equal one by."""
-    said = body_of(request)
+    fields = body_of(request)
     for number, file in enumerate(request.sent.files):
-        said[f"file {number}"] = hashlib.sha256(file.content).hexdigest()
-    return encode(said)
+        fields[f"file {number}"] = hashlib.sha256(file.content).hexdigest()
+    return encode(fields)

@@ -45,18 +45,18 @@ class Lanes:
         self._threads = {
             lane: OwnThreads(f"portal {lane.value}", size.threads) for lane, size in SIZES.items()
         }
-        self._there = dict.fromkeys(Lane, 0)
+        self._counts = dict.fromkeys(Lane, 0)
 
     async def run(self, lane: Lane, work: Callable[[], T]) -> T:
         """Returns what `work` returns. Raises Unavailable if too many wait in the lane."""
         size = SIZES[lane]
-        if self._there[lane] >= size.threads + size.waiting:
+        if self._counts[lane] >= size.threads + size.waiting:
             raise Unavailable("Too many wait for this at the moment. Try again soon.")
-        self._there[lane] += 1
+        self._counts[lane] += 1
         try:
             return await self._threads[lane].run(work)
         finally:
-            self._there[lane] -= 1
+            self._counts[lane] -= 1
 
     async def close(self) -> None:
         """Waits for the work that has begun; what has not begun is dropped."""

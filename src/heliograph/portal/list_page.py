@@ -52,5 +52,5 @@ def older_query(request: PageRequest, before: str | None) -> str | None:
     """
     if before is None:
         return None
-    kept = [(name, value) for name, value in request.sent.query if value and name != "cursor"]
-    return f"?{urlencode([*kept, ('cursor', cursor_at(before))])}"
+    fields = [(name, value) for name, value in request.sent.query if value and name != "cursor"]
+    return f"?{urlencode([*fields, ('cursor', cursor_at(before))])}"

@@ -111,18 +111,18 @@ def uploaded_file(content: bytes, name: str, media_type: str) -> Response:
 
 
 class Redirect(RedirectResponse):
-    """Leads to a page after a form has done something. With `said`, that page says so, once."""
+    """Leads to a page after a form has done something. With `notice`, that page shows it, once."""
 
-    def __init__(self, path: str, said: DoneNotice | None) -> None:
+    def __init__(self, path: str, notice: DoneNotice | None) -> None:
         super().__init__(path, SEE_OTHER, HEADERS)
-        self.path, self.said = path, said
-        if said is not None:
-            set_cookie(self, DONE_COOKIE, said, kept_s=NOTICE_KEPT_S)
+        self.path, self.notice = path, notice
+        if notice is not None:
+            set_cookie(self, DONE_COOKIE, notice, kept_s=NOTICE_KEPT_S)
 
 
-def redirect(path: str, said: DoneNotice | None = None) -> Redirect:
-    """Leads to a page after a form has done something. With `said`, that page says so, once."""
-    return Redirect(path, said)
+def redirect(path: str, notice: DoneNotice | None = None) -> Redirect:
+    """Leads to a page after a form has done something. With `notice`, that page shows it, once."""
+    return Redirect(path, notice)
 
 
 def page(

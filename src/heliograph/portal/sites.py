@@ -44,12 +44,12 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         tx, limit=wanted.limit + 1, account_id=visit.account.id, before_id=wanted.before
     )
     on_page = list_page(request, wanted, found, lambda site: site.id)
-    heard = plugin.last_heard(tx, on_page.rows)
+    last_heard = plugin.last_heard(tx, on_page.rows)
     return page(
         "sites.html",
         request,
         visit=visit,
-        sites=[(plugin.text_id(site), site, heard[site.id]) for site in on_page.rows],
+        sites=[(plugin.text_id(site), site, last_heard[site.id]) for site in on_page.rows],
         older=on_page.older,
     )
 

@@ -28,8 +28,8 @@ def as_api_query(sent: Iterable[tuple[str, str]], visit: Visit) -> list[tuple[st
 def as_form_fields(typed: Mapping[str, str], visit: Visit) -> dict[str, str]:
     """Returns what the fields of a form show of a query, whose times may be those of the API."""
     zone = ZoneInfo(visit.account.time_zone)
-    shown = {name: _as_form_time(typed[name], zone) for name in FIELDS if typed.get(name)}
-    return {**typed, **shown}
+    form_times = {name: _as_form_time(typed[name], zone) for name in FIELDS if typed.get(name)}
+    return {**typed, **form_times}
 
 
 def _as_api_time(text: str, zone: ZoneInfo) -> str:

@@ -128,7 +128,7 @@ class UserVisit(NamedTuple):
     member: Visit | None
 
     @property
-    def shown(self) -> "Visit | UserVisit":
+    def displayed_visit(self) -> "Visit | UserVisit":
         """Returns the visit that a template shows: the one to the account, if there is one."""
         return self.member or self
 

@@ -173,7 +173,7 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     endpoint, form = _of_account(tx, request, visit), request.sent.form
     text_id, now_ms = endpoints.text_id(endpoint.id), request.now_ms
     after: list[WebhookEndpoint] = []  # what it is then, where that may be the same as before
-    said = DoneNotice.SAVED
+    notice = DoneNotice.SAVED
     match form.get("do"):
         case "enable":
             after.append(endpoints.enable(tx, text_id))
@@ -184,10 +184,10 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
             after.append(endpoints.finish_rotation(tx, text_id))
         case "replay":
             replay.replay_one(tx, endpoint, form.get("event", ""), now_ms=now_ms)
-            said = DoneNotice.ON_ITS_WAY
+            notice = DoneNotice.ON_ITS_WAY
         case "replay_since":
-            said = _replay_span(tx, request, visit, endpoint)
-            if said is DoneNotice.NOTHING_MISSED:
+            notice = _replay_span(tx, request, visit, endpoint)
+            if notice is DoneNotice.NOTHING_MISSED:
                 after.append(endpoint)
         case "remove":
             endpoints.remove(tx, text_id, now_ms=now_ms)
@@ -199,7 +199,7 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         visit.audit(tx, request, f"webhook.{form['do']}", text_id)
     if form["do"] == "remove":
         return redirect(f"{visit.home}/webhooks", DoneNotice.REMOVED)
-    return redirect(f"{visit.home}/webhooks/{text_id}", said)
+    return redirect(f"{visit.home}/webhooks/{text_id}", notice)
 
 
 def reveal(tx: Connection, request: PageRequest, visit: Visit) -> Response:

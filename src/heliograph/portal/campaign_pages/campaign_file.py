@@ -77,27 +77,27 @@ def store(request: PageRequest) -> Response:
         visit = visit_of(tx, request)
         visit.require(tx, Right.CAMPAIGNS)
     try:
-        listed, columns = _store(request, visit)
+        result, columns = _store(request, visit)
     except _AlreadySent as sent:
         return RedirectResponse(f"{visit.home}/campaigns/{sent.campaign}", SEE_OTHER, HEADERS)
     except Unavailable as lost:
         with request.db.read() as tx:
-            again = FieldError("file", f"may be stored or not. {lost} Choose it again")
-            return show_form(tx, request, visit, [again], lost.status)
+            error = FieldError("file", f"may be stored or not. {lost} Choose it again")
+            return show_form(tx, request, visit, [error], lost.status)
     except (InvalidRequest, quotas.StorageQuotaReached) as wrong:
         errors = wrong.fields or [FieldError("file", f"cannot be used. {wrong}")]
         with request.db.read() as tx:
             return show_form(tx, request, visit, errors)
     with request.db.read() as tx:
-        samples = previews.samples(tx, listed.campaign)
+        samples = previews.samples(tx, result.campaign)
     return page(
         "campaign_listed.html",
         request,
         visit=visit,
-        listed=listed,
+        listed=result,
         columns=columns,
         samples=samples,
-        path=f"{visit.home}/campaigns/{campaigns.text_id(listed.campaign)}",
+        path=f"{visit.home}/campaigns/{campaigns.text_id(result.campaign)}",
     )
 
 
@@ -124,7 +124,7 @@ def _store(request: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tu
     )
     sandbox = mode == "sandbox"
     try:
-        listed = campaigns.create_listed(
+        result = campaigns.create_listed(
             request.db,
             visit.account.id,
             wanted,
@@ -138,9 +138,9 @@ def _store(request: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tu
             forget_once(tx, request, visit, PATH, sandbox=sandbox)
         raise
     with request.db.write() as tx:  # after several transactions, the first of which may refuse it
-        record = campaigns.text_id(listed.campaign)
-        visit.audit(tx, request, "campaign.write", record, listed.campaign.name)
-    return listed, numbers.columns
+        record = campaigns.text_id(result.campaign)
+        visit.audit(tx, request, "campaign.write", record, result.campaign.name)
+    return result, numbers.columns
 
 
 def _make_once(

@@ -293,8 +293,8 @@ def _progress(campaign: Campaign, tally: GroupTally) -> Progress | None:
         return None
     left = tally.sent + tally.delivered + tally.failed
     made = left + tally.queued
-    awaited = 0 if campaign.expanded else campaign.recipients_total - campaign.refused
-    return Progress(left, max(made, awaited))
+    expected = 0 if campaign.expanded else campaign.recipients_total - campaign.refused
+    return Progress(left, max(made, expected))
 
 
 def _is_starting(campaign: Campaign, now_ms: int) -> bool:
@@ -315,5 +315,5 @@ def _starts_in_form(campaign: Campaign, visit: Visit) -> str:
     return datetime.fromtimestamp(campaign.scheduled_at_ms / 1_000, zone).strftime("%Y-%m-%dT%H:%M")
 
 
-def _redirect_to(visit: Visit, campaign: Campaign, said: DoneNotice | None = None) -> Response:
-    return redirect(f"{visit.home}/campaigns/{campaigns.text_id(campaign)}", said)
+def _redirect_to(visit: Visit, campaign: Campaign, notice: DoneNotice | None = None) -> Response:
+    return redirect(f"{visit.home}/campaigns/{campaigns.text_id(campaign)}", notice)

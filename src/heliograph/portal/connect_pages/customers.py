@@ -113,14 +113,14 @@ def move(tx: Connection, request: PageRequest, visit: Visit) -> Response:
             )
         except (InsufficientCredits, daily_cap.DailyCapReached) as short:
             raise invalid_field("credits", f"cannot be moved: {short}") from short
-        told = f"{asked.credits:+} credits"
-        visit.audit(tx, request, "customer.credits", text_id(customer), told)
+        detail = f"{asked.credits:+} credits"
+        visit.audit(tx, request, "customer.credits", text_id(customer), detail)
         return Answer({})
 
     place = f"POST {visit.home}/connect/{text_id(customer)}"
     run_form_once(tx, request, visit, place, sandbox=customer.sandbox, effect=effect)
-    shown = f"{visit.home}/connect/{text_id(customer)}"
-    return RedirectResponse(shown, SEE_OTHER, HEADERS)
+    customer_page = f"{visit.home}/connect/{text_id(customer)}"
+    return RedirectResponse(customer_page, SEE_OTHER, HEADERS)
 
 
 def require_partner(visit: Visit) -> None:

@@ -69,18 +69,18 @@ def custom_fields(form: Mapping[str, str]) -> list[tuple[str, str]]:
 
 def form_errors_of(errors: Sequence[FieldError]) -> FormErrors:
     """Returns what is wrong, each at the field of the form that it is about."""
-    told: dict[str, list[str]] = {}
+    by_field: dict[str, list[str]] = {}
     others: list[FieldError] = []
     for error in errors:
         if part := _PART.fullmatch(error.field):
             field, place, name = part.groups()
             which = f"tag {int(place) + 1}" if place else name or "a custom field"
-            told.setdefault(field, []).append(f"{which} {error.message}")
+            by_field.setdefault(field, []).append(f"{which} {error.message}")
         elif error.field in FIELDS:
-            told.setdefault(error.field, []).append(error.message)
+            by_field.setdefault(error.field, []).append(error.message)
         else:
             others.append(error)
-    return FormErrors({field: "; ".join(messages) for field, messages in told.items()}, others)
+    return FormErrors({field: "; ".join(messages) for field, messages in by_field.items()}, others)
 
 
 def _custom(form: Mapping[str, str]) -> dict[str, str]:

@@ -33,7 +33,7 @@ class TagForm(NamedTuple):
 
     chosen: ChosenContacts
     change: TagChange | None
-    again: list[tuple[str, str]]
+    choosing_fields: list[tuple[str, str]]
 
 
 def show_form(request: PageRequest, visit: Visit) -> Response:
@@ -63,8 +63,8 @@ def change(request: PageRequest) -> Response:
         return _render(request, visit, fields, wrong)
     with request.db.write() as tx:  # before the first of the transactions that change contacts
         way = "added to" if wanted.change.is_added else "removed from"
-        told = f"{wanted.change.tag} {way} {matching.changing} contacts"
-        visit.audit(tx, request, "contact.tag", detail=told)
+        detail = f"{wanted.change.tag} {way} {matching.changing} contacts"
+        visit.audit(tx, request, "contact.tag", detail=detail)
     done, ended_by = TagCount(), None
     try:
         for step in tag_many.apply(request.db, wanted.chosen, wanted.change, now_ms=request.now_ms):
@@ -97,12 +97,14 @@ def _read_form(fields: Sequence[tuple[str, str]], visit: Visit) -> TagForm:
         raise invalid_field("picked", "must be one at least: select contacts in the list")
     chosen = ChosenContacts(wanted.owner, wanted.needle, () if is_all else picked)
     tag = given.get("tag", "").strip()
-    again = [(name, given[name]) for name in CHOOSING if given.get(name)]
+    choosing_fields = [(name, given[name]) for name in CHOOSING if given.get(name)]
     if not tag:
-        return TagForm(chosen, None, again)
+        return TagForm(chosen, None, choosing_fields)
     way = choice_of("way", given.get("way", "add"), WAYS)
     try:
-        return TagForm(chosen, tag_many.read_tag_change(tag, is_added=way == "add"), again)
+        return TagForm(
+            chosen, tag_many.read_tag_change(tag, is_added=way == "add"), choosing_fields
+        )
     except ValueError as error:
         raise invalid_field("tag", str(error)) from error
 
@@ -131,7 +133,7 @@ def _render(
         wanted=wanted,
         counted=counted,
         typed={"way": "add", **given},
-        again=wanted.again
+        again=wanted.choosing_fields
         if wanted
         else [(field, value) for field, value in fields if field in CHOOSING],
         ways=WAYS,

@@ -116,8 +116,10 @@ def _value(place: str, value: str, depth: int) -> str:
     if place.startswith(LISTS):
         names = BETWEEN_NAMES.split(value)
         ends = BETWEEN_NAMES.findall(value)
-        shown = [translated(name) if place.startswith(CHOICES) else name for name in names]
-        return "".join(name + translated(end) for name, end in zip(shown, [*ends, ""], strict=True))
+        displayed = [translated(name) if place.startswith(CHOICES) else name for name in names]
+        return "".join(
+            name + translated(end) for name, end in zip(displayed, [*ends, ""], strict=True)
+        )
     return value if place.startswith(TYPED) else formats.number_in(value)
 
 

@@ -138,8 +138,8 @@ def _live_query(request: PageRequest, mode: str) -> str:
     """Returns the query of the list as it is, for the part of it that asks again. It names the
     mode, which is another one as soon as somebody chooses that on another page.
     """
-    kept = [(name, value) for name, value in request.sent.query if value and name != "mode"]
-    return urlencode([("mode", mode), *kept])
+    fields = [(name, value) for name, value in request.sent.query if value and name != "mode"]
+    return urlencode([("mode", mode), *fields])
 
 
 class ShownSegment(NamedTuple):
@@ -195,10 +195,10 @@ def _list_path(mode: str, field: str, value: str) -> str:
 def _event(tx: Connection, account_id: str, event_id: str) -> str | None:
     """Returns the page of an event at the first endpoint of the account that is told of it."""
     raw_id = ids.raw_of_text(EVENT_PREFIX, event_id)
-    told = history.deliveries_of(tx, account_id, [raw_id]) if raw_id is not None else []
-    if not told:
+    deliveries = history.deliveries_of(tx, account_id, [raw_id]) if raw_id is not None else []
+    if not deliveries:
         return None
-    return f"/webhooks/{endpoints.text_id(told[0].endpoint_id)}/events/{event_id}"
+    return f"/webhooks/{endpoints.text_id(deliveries[0].endpoint_id)}/events/{event_id}"
 
 
 class _MessagesQuery(NamedTuple):

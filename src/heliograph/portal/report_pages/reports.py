@@ -64,10 +64,10 @@ def download_table(tx: Connection, request: PageRequest, visit: Visit) -> Respon
     table = query.choice("table", report_tables.TABLES) or DAYS
     query.finish()
     text = "".join(report_tables.file_of(table, tx, visit, wanted, request.now_ms))
-    return Download(f"{table}-{wanted.first}-{wanted.last}.csv", _once(text))
+    return Download(f"{table}-{wanted.first}-{wanted.last}.csv", _yield_text(text))
 
 
-def _once(text: str) -> Iterator[str]:
+def _yield_text(text: str) -> Iterator[str]:
     yield text
 
 

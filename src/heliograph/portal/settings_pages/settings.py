@@ -60,8 +60,8 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         countries=asked.countries,
         daily_credits=asked.daily_credits,
     )
-    for told in _changes_in_words(before, after):  # each by itself, so that none hides another
-        visit.audit(tx, request, "settings.change", detail=told)
+    for detail in _changes_in_words(before, after):  # each by itself, so that none hides another
+        visit.audit(tx, request, "settings.change", detail=detail)
     return redirect(f"{visit.home}/settings", DoneNotice.SAVED)
 
 
@@ -97,5 +97,5 @@ def _changes_in_words(before: Account, after: Account) -> list[str]:
 def _or_none(value: object) -> str:
     if value is None:
         return "none"
-    told = ", ".join(value) if isinstance(value, tuple) else str(value)
-    return shorten(told, TOLD_MAX)
+    text = ", ".join(value) if isinstance(value, tuple) else str(value)
+    return shorten(text, TOLD_MAX)

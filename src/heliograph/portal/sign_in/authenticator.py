@@ -47,7 +47,7 @@ def show_authenticator(
         "authenticator.html",
         request,
         status=400 if errors else 200,
-        visit=visit.shown,
+        visit=visit.displayed_visit,
         secret=[secret[start : start + _GROUP] for start in starts],
         address=address,
         code=_qr_code(address),
@@ -90,7 +90,7 @@ def _with_codes(
     codes = two_step.written_codes(random)
     if not two_step.any_counts(tx, user.id, codes):  # others have taken their place since
         return redirect(user_page.PATH)
-    return page("recovery_codes.html", request, visit=visit.shown, codes=codes)
+    return page("recovery_codes.html", request, visit=visit.displayed_visit, codes=codes)
 
 
 def _begin(tx: Connection, request: PageRequest, visit: UserVisit) -> Response:

@@ -44,11 +44,11 @@ def show_signed_out(request: PageRequest) -> Response:
     """Says how to come in. Who comes in is led to the page that was asked for, and finds there what
     he or she had typed when the session ended.
     """
-    kept = seal_form_of_ended_session(request)
-    is_kept = bool(kept) or has_kept_form(request)
+    sealed_form = seal_form_of_ended_session(request)
+    is_kept = bool(sealed_form) or has_kept_form(request)
     response = render_form(request, 401, back=request.page, is_kept=is_kept)
-    if kept:
-        keep_form(response, kept)
+    if sealed_form:
+        keep_form(response, sealed_form)
     return response
 
 
@@ -58,13 +58,13 @@ def ask_to_sign_in_again(request: PageRequest, missing: NotFresh) -> Response:
     """
     with request.db.read() as tx:
         user = sign_ins.session_of(tx, request.session, now_ms=request.now_ms).user
-    kept = seal_form(request, user.id)
-    is_kept = bool(kept) or has_kept_form(request)
+    sealed_form = seal_form(request, user.id)
+    is_kept = bool(sealed_form) or has_kept_form(request)
     response = render_form(
         request, 403, back=request.page, email=user.email, missing=missing, is_kept=is_kept
     )
-    if kept:
-        keep_form(response, kept)
+    if sealed_form:
+        keep_form(response, sealed_form)
     return response
 
 

@@ -25,7 +25,7 @@ def show_user(
         "you.html",
         request,
         status=400 if errors else 200,
-        visit=visit.shown,
+        visit=visit.displayed_visit,
         is_operator=operators.role_of(tx, visit.session.user.id) is not None,
         sessions=[
             (session, browser_name(session.seen_by))

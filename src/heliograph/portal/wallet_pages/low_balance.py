@@ -52,8 +52,8 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     thresholds = wallet_request.read_thresholds(with_numbers(given, *FIELDS), held.currency)
     wallet.set_low_balance(tx, visit.account.id, thresholds)
     if _stored_thresholds(wallet.wallet_of(tx, visit.account.id)) != _stored_thresholds(held):
-        told = "; ".join(f"{name}: {value}" for name, value in given.items())
-        visit.audit(tx, request, "low_balance.change", detail=told or "both: never")
+        detail = "; ".join(f"{name}: {value}" for name, value in given.items())
+        visit.audit(tx, request, "low_balance.change", detail=detail or "both: never")
     return redirect(f"{visit.home}/money", DoneNotice.SAVED)
 
 

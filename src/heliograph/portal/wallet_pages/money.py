@@ -65,8 +65,8 @@ def export(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
         wanted = PageWanted(ledger_file.PAGE, before)
         found = account_ledger.page(tx, visit.account.id, wanted, *filters)
-        shown = found[: wanted.limit]
-        return ledger_file.lines(shown), shown[-1].id if len(found) > wanted.limit else None
+        entries = found[: wanted.limit]
+        return ledger_file.lines(entries), entries[-1].id if len(found) > wanted.limit else None
 
     return Download("ledger.csv", pieces(request, ledger_file.first_line(), read_lines))
 

@@ -136,7 +136,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         )
         await app.start()
         keeping_lock = asyncio.create_task(counting.keep())
-        beside = [
+        tasks = [
             asyncio.create_task(task)
             for task in (
                 keep(lease),
@@ -151,7 +151,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         _follow_signals(server, signals)
         await serve_until_stopped(server, listener, (keeping_lock,))
         refused = keeping_lock.done()
-        for task in (*beside, keeping_lock, ending):
+        for task in (*tasks, keeping_lock, ending):
             task.cancel()
         await app.stop()
         with survive_faults("lease_not_ended", level="warning"):

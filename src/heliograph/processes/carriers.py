@@ -240,11 +240,11 @@ class Dispatch:
     def _load(self) -> list[CarrierAsSet]:
         with self._db.read() as tx:
             found: list[CarrierAsSet] = []
-            there = all_carriers(tx)
+            stored = all_carriers(tx)
             self.is_for_nothing = self._lease.kind == CARRIER and self._lease.carrier_id not in {
-                carrier.id for carrier in there
+                carrier.id for carrier in stored
             }
-            for carrier in there:
+            for carrier in stored:
                 if not self._serves(carrier.id):
                     continue
                 try:

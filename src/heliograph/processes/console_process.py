@@ -76,7 +76,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         await asyncio.to_thread(require_secret_key, db, settings)
         app = WebPagesApp(settings, db, partial(console_only, settings, db))
         server = Server(app, settings.drain_s or 0.0)
-        beside = [
+        tasks = [
             asyncio.create_task(task)
             for task in (api_processes.keep(lease), clock_watch.keep_comparing(db))
         ]
@@ -84,7 +84,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         tune_collector()
         server.install_signal_handlers()
         await serve_until_stopped(server, listener, ())
-        for task in (*beside, ending):
+        for task in (*tasks, ending):
             task.cancel()
         await app.stop()
         with survive_faults("lease_not_ended", level="warning"):

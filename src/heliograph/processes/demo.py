@@ -112,8 +112,10 @@ def run(
         say(_farewell(base_url, ready, once))
         return not once
 
-    shown = replace(settings, smtp_url=settings.smtp_url or TERMINAL, portal_components=True)
-    serve.run(shown, host, port, first_text)
+    demo_settings = replace(
+        settings, smtp_url=settings.smtp_url or TERMINAL, portal_components=True
+    )
+    serve.run(demo_settings, host, port, first_text)
 
 
 def prepare(db: Database, now_ms: int) -> Ready:
@@ -121,9 +123,9 @@ def prepare(db: Database, now_ms: int) -> Ready:
     customer and a linked site. It makes new keys at each start, for they are shown once.
     """
     with db.write() as tx:
-        there = [account for account in accounts.page(tx, limit=100) if account.name == ACCOUNT]
-        account = there[0] if there else accounts.create(tx, ACCOUNT, "GH", now_ms=now_ms)
-        if not there:
+        existing = [account for account in accounts.page(tx, limit=100) if account.name == ACCOUNT]
+        account = existing[0] if existing else accounts.create(tx, ACCOUNT, "GH", now_ms=now_ms)
+        if not existing:
             wallet.open_wallet(tx, account.id, "GHS")
             ledger.grant(
                 tx,
@@ -136,7 +138,7 @@ def prepare(db: Database, now_ms: int) -> Ready:
             for sender in (SENDER, NUMBER):
                 made = senders.register(tx, account.id, sender, sandbox=False, now_ms=now_ms)
                 senders.approve(tx, made.id, now_ms=now_ms)
-        request = CUSTOMER._replace(initial_credits=0 if there else CUSTOMERS_CREDITS)
+        request = CUSTOMER._replace(initial_credits=0 if existing else CUSTOMERS_CREDITS)
         customer = connect.provision(tx, account.id, request, sandbox=False, now_ms=now_ms).customer
         site = plugin.connect(tx, account.id, SITE_URL, SITE, sandbox=False, now_ms=now_ms)
         for key in keys.page(tx, limit=100, account_id=account.id):
@@ -167,8 +169,8 @@ def prepare(db: Database, now_ms: int) -> Ready:
 
 async def _answer_text(db: Database, say: Callable[[str], None]) -> None:
     """Has the phone that got the text answer it, as a carrier would bring that."""
-    once = f"demo {clock.now_ms()}"
-    text = text_of_phone(RECIPIENT, NUMBER, ANSWER, GSM_7, once, None)
+    text_key = f"demo {clock.now_ms()}"
+    text = text_of_phone(RECIPIENT, NUMBER, ANSWER, GSM_7, text_key, None)
     try:
         await receive.receive_texts(db, SIMULATOR_ID, SIMULATOR, [text])
     finally:
@@ -238,15 +240,15 @@ def _send_and_follow(base_url: str, ready: Ready, say: Callable[[str], None]) ->
         f"  accepted   {sent['message_id']}, {sent['segments']} segment, {sent['credits_used']}"
         f" credit used, {sent['credits_remaining']} left"
     )
-    shown: set[str] = set()
+    printed: set[str] = set()
     deadline_s = clock.monotonic_s() + DELIVERED_WITHIN_S
     while clock.monotonic_s() < deadline_s:
         message = _request(f"{base_url}/api/v1/messages/{sent['message_id']}", ready.live_key)[
             "data"
         ]
         for step in message["timeline"]:
-            if step["status"] not in shown:
-                shown.add(step["status"])
+            if step["status"] not in printed:
+                printed.add(step["status"])
                 say(f"  {step['status']:<10} {step['at']}")
         if message["status"] == "delivered":
             return

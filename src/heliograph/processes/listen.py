@@ -121,7 +121,7 @@ async def _keep_lease(db: Database, lease: Lease, endpoint_id: str) -> None:
     """Shows that this process is alive, until cancelled."""
     extended_s = clock.monotonic_s()
 
-    async def once() -> None:
+    async def refresh() -> None:
         nonlocal extended_s
         try:
             await lease.refresh_in_thread()
@@ -131,7 +131,7 @@ async def _keep_lease(db: Database, lease: Lease, endpoint_id: str) -> None:
             await asyncio.to_thread(_extend, db, endpoint_id)
             extended_s = clock.monotonic_s()
 
-    await repeat(once, wait=LOOK_S, fault="not_listening", level="warning")
+    await repeat(refresh, wait=LOOK_S, fault="not_listening", level="warning")
 
 
 def _extend(db: Database, endpoint_id: str) -> None:

@@ -36,7 +36,7 @@ def set_up(settings: Settings) -> None:
         if readable
         else structlog.processors.JSONRenderer()
     )
-    shown = [_show_texts] if readable else []  # JSON is ASCII
+    for_people = [_show_texts] if readable else []  # JSON is ASCII
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         cache_logger_on_first_use=True,
@@ -50,7 +50,7 @@ def set_up(settings: Settings) -> None:
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 _add_kind_and_place,
-                *shown,
+                *for_people,
                 final,
             ],
         )

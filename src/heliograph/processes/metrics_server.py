@@ -102,7 +102,7 @@ class _Readers:
     def __init__(self, application: Application) -> None:
         self._application = application
         self._most = max(1, min(CONNECTIONS_MAX, open_files.limit() // FILES_SHARE))
-        self._there: dict[asyncio.StreamWriter, asyncio.Task[Any] | None] = {}
+        self._connected: dict[asyncio.StreamWriter, asyncio.Task[Any] | None] = {}
         self._told_s = float("-inf")
         self._asked: dict[asyncio.StreamWriter, None] = {}
         self._started = threading.Event()
@@ -113,32 +113,32 @@ class _Readers:
         self._started.set()
         await self._ended.wait()
         server.close()
-        for writer in self._there:
+        for writer in self._connected:
             writer.transport.abort()
-        await asyncio.gather(*filter(None, self._there.values()), return_exceptions=True)
+        await asyncio.gather(*filter(None, self._connected.values()), return_exceptions=True)
 
     def end(self) -> None:
         self._started.wait()
         self._loop.call_soon_threadsafe(self._ended.set)
 
     async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._there) >= self._most:
+        if len(self._connected) >= self._most:
             self._end_oldest()
-        self._there[writer] = asyncio.current_task()
+        self._connected[writer] = asyncio.current_task()
         try:
             await self._answer(reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             writer.transport.abort()  # no request came, or nobody took the answer
         finally:
-            self._there.pop(writer, None)
+            self._connected.pop(writer, None)
             self._asked.pop(writer, None)
             writer.close()
 
     def _end_oldest(self) -> None:
         oldest = next(
-            (writer for writer in self._there if writer not in self._asked), None
-        ) or next(iter(self._there))
-        del self._there[oldest]
+            (writer for writer in self._connected if writer not in self._asked), None
+        ) or next(iter(self._connected))
+        del self._connected[oldest]
         self._asked.pop(oldest, None)
         oldest.transport.abort()
         if clock.monotonic_s() - self._told_s >= TOLD_S:
@@ -148,7 +148,7 @@ class _Readers:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with asyncio.timeout(REQUEST_S):
             head = await reader.readuntil(b"\r\n\r\n")
-        if writer not in self._there:  # ended meanwhile
+        if writer not in self._connected:  # ended meanwhile
             return
         self._asked[writer] = None
         writer.write(_answer_octets(self._application, head.decode("latin-1")))
@@ -203,7 +203,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _require_token(token: str | None) -> Application:
-    shown = make_wsgi_app(metrics.registry())
+    metrics_app = make_wsgi_app(metrics.registry())
 
     def answer(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         given = environ.get("HTTP_AUTHORIZATION", "").encode("latin-1")
@@ -215,7 +215,7 @@ def _require_token(token: str | None) -> Application:
         ):
             start("403 Forbidden", [("Content-Type", "text/plain; charset=utf-8")])
             return [REFUSED]
-        found: Iterable[bytes] = shown(environ, start)
+        found: Iterable[bytes] = metrics_app(environ, start)
         return found
 
     return answer

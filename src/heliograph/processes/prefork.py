@@ -35,23 +35,23 @@ class Siblings:
         self._context = multiprocessing.get_context("spawn")
         self._target, self._args = target, args
         self._siblings = [self._start() for _ in range(count)]
-        self._told: deque[int] = deque()  # signals that are to be passed on
+        self._pending_signals: deque[int] = deque()  # signals that are to be passed on
 
     def run(self) -> int:
         """Runs until SIGTERM or SIGINT, and returns the exit status."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda number, _: self._told.append(number))
-        while not self._told:
+            signal.signal(number, lambda number, _: self._pending_signals.append(number))
+        while not self._pending_signals:
             wait([sibling.process.sentinel for sibling in self._siblings], POLL_S)
             for place, (process, signals) in enumerate(self._siblings):
                 if process.exitcode is None:
                     continue
                 if process.exitcode == HOPELESS:
-                    self._told.append(signal.SIGINT)
+                    self._pending_signals.append(signal.SIGINT)
                     return self._end(1)
                 log.warning("api_process_ended", process=process.pid, status=process.exitcode)
                 time.sleep(AGAIN_S)
-                if self._told:
+                if self._pending_signals:
                     break
                 signals.close()
                 self._siblings[place] = self._start()
@@ -85,8 +85,8 @@ class Siblings:
         return status
 
     def _pass_on(self) -> None:
-        while self._told:
-            number = self._told.popleft()
+        while self._pending_signals:
+            number = self._pending_signals.popleft()
             for _, signals in self._siblings:
                 with suppress(BrokenPipeError):  # it is gone already
                     signals.send(number)

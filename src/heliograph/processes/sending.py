@@ -96,7 +96,7 @@ class Sending:
         self._redis_answers: bool | None = None  # None: it is not used, or was not asked yet
         self._surroundings = Surroundings(db, settings)
         self._lease.figures = self._figures
-        self._beside: list[asyncio.Task[None]] = []
+        self._tasks: list[asyncio.Task[None]] = []
         self._may_claim_now = True  # also for a Dispatch that is made while the lock is lost
         self._dispatch: Dispatch | None = None
         self._deliveries: Deliveries | None = None
@@ -114,18 +114,20 @@ class Sending:
         except BaseException:
             await self._end(grace_s=0)
             raise
-        kept = read_retention(self._settings.erase_after_days, self._settings.delete_after_days)
+        retention = read_retention(
+            self._settings.erase_after_days, self._settings.delete_after_days
+        )
         self.keeping = asyncio.create_task(self._keep())
-        self._beside = [
+        self._tasks = [
             asyncio.create_task(self._database_lock.keep(self._may_claim)),
             asyncio.create_task(clock_watch.keep_comparing(self._db)),
             asyncio.create_task(self._surroundings.keep()),
             asyncio.create_task(restored_copy.keep_marking(self._db, self._settings.data_dir)),
-            asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
+            asyncio.create_task(keep_pruning(self._db, self._is_scheduler, retention.texts_ms)),
             asyncio.create_task(keep_importing(self._db, self._is_scheduler)),
             asyncio.create_task(keep_applying(self._db, self._is_scheduler)),
             asyncio.create_task(keep_rolling_up(self._db, self._is_scheduler)),
-            asyncio.create_task(keep_counting(self._db, self._is_scheduler, kept.texts_ms)),
+            asyncio.create_task(keep_counting(self._db, self._is_scheduler, retention.texts_ms)),
             asyncio.create_task(keep_ending_views(self._db, self._is_scheduler)),
             asyncio.create_task(
                 keep_sampling(self._db, self._lease, self._is_scheduler, self._measured)
@@ -134,7 +136,7 @@ class Sending:
             asyncio.create_task(keep_adding_up(self._db, self._is_scheduler)),
             asyncio.create_task(keep_completing(self._db, self._is_scheduler)),
             asyncio.create_task(keep_proving(self._db, self._is_scheduler)),
-            asyncio.create_task(keep_retaining(self._db, kept, self._is_scheduler)),
+            asyncio.create_task(keep_retaining(self._db, retention, self._is_scheduler)),
             asyncio.create_task(
                 keep_campaigning(
                     self._db,
@@ -144,8 +146,8 @@ class Sending:
             ),
         ]
         if self._settings.redis_url:
-            self._beside.append(asyncio.create_task(listen(self._settings.redis_url, self.wake)))
-            self._beside.append(asyncio.create_task(self._watch_redis(self._settings.redis_url)))
+            self._tasks.append(asyncio.create_task(listen(self._settings.redis_url, self.wake)))
+            self._tasks.append(asyncio.create_task(self._watch_redis(self._settings.redis_url)))
 
     def _figures(self) -> str | None:
         return written_figures(
@@ -160,10 +162,10 @@ class Sending:
         return self._dispatch.measured_queues() if self._dispatch is not None else {}
 
     async def _watch_redis(self, redis_url: str) -> None:
-        async def once() -> None:
+        async def ask_redis() -> None:
             self._redis_answers = await redis_answers(redis_url)
 
-        await repeat(once, wait=REDIS_EVERY_S, first_after_s=0.0, fault="redis_not_asked")
+        await repeat(ask_redis, wait=REDIS_EVERY_S, first_after_s=0.0, fault="redis_not_asked")
 
     def _is_scheduler(self) -> bool:
         return is_active_scheduler(self._lease)
@@ -182,7 +184,7 @@ class Sending:
         go on, if that was it.
         """
         ended_itself = self.keeping.done()
-        for task in (*self._beside, self.keeping):
+        for task in (*self._tasks, self.keeping):
             task.cancel()
         showing = asyncio.create_task(self._keep_lease())
         await self._end(GRACE_S)

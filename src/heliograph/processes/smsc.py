@@ -84,17 +84,19 @@ def _counts(smsc: Smsc) -> dict[str, Any]:
     }
 
 
-def as_line(said: dict[str, Any], *, as_json: bool) -> str:
+def as_line(report: dict[str, Any], *, as_json: bool) -> str:
     """Returns a line for a program or for people."""
     if as_json:
-        return json.dumps(said)
-    if "port" in said:
+        return json.dumps(report)
+    if "port" in report:
         return (
-            f"SMPP 3.4 on {said['host']} port {said['port']}, any client that you point here; chaos"
-            f" by --seed {said['seed']}. Ctrl-C ends it."
+            f"SMPP 3.4 on {report['host']} port {report['port']}, any client that you point here;"
+            f" chaos by --seed {report['seed']}. Ctrl-C ends it."
         )
     counts = (
-        ", ".join(f"{kind} {count}" for kind, count in said["counts"].items()) or "nothing came"
+        ", ".join(f"{kind} {count}" for kind, count in report["counts"].items()) or "nothing came"
     )
-    texts = f", texts owed {said['texts_owed']}" if said["texts_owed"] else ""
-    return f"{counts}; sessions {said['sessions']}, receipts owed {said['receipts_owed']}{texts}"
+    texts = f", texts owed {report['texts_owed']}" if report["texts_owed"] else ""
+    return (
+        f"{counts}; sessions {report['sessions']}, receipts owed {report['receipts_owed']}{texts}"
+    )

@@ -46,9 +46,9 @@ class WakeSender:
     async def _send(self) -> None:
         try:
             while self._waiting:
-                told, self._waiting = self._waiting, set()
+                carrier_ids, self._waiting = self._waiting, set()
                 try:
-                    await self._redis.publish(CHANNEL, " ".join(map(str, sorted(told))))
+                    await self._redis.publish(CHANNEL, " ".join(map(str, sorted(carrier_ids))))
                 except (RedisError, OSError, TimeoutError) as error:
                     cancelling.raise_if_cancelled(error)
                     # the limiter says that Redis is away
@@ -80,9 +80,9 @@ async def _hear(redis_url: str, wake: Callable[[set[int]], None]) -> None:
         redis_url, socket_connect_timeout=TIMEOUT_S, health_check_interval=5
     )
     try:
-        async with redis.pubsub(ignore_subscribe_messages=True) as told:
-            await told.subscribe(CHANNEL)
-            async for message in told.listen():
+        async with redis.pubsub(ignore_subscribe_messages=True) as subscription:
+            await subscription.subscribe(CHANNEL)
+            async for message in subscription.listen():
                 wake(_carrier_ids(message["data"]))
     finally:
         await redis.aclose()
@@ -103,8 +103,8 @@ async def redis_answers(redis_url: str) -> bool:
         await redis.aclose()
 
 
-def _carrier_ids(told: bytes) -> set[int]:
+def _carrier_ids(data: bytes) -> set[int]:
     """Reads the carriers' ids, and leaves out what is none: whoever shares the Redis can publish
     whatever they like.
     """
-    return {int(word) for word in told.split() if word.isdigit() and len(word) <= DIGITS_MAX}
+    return {int(word) for word in data.split() if word.isdigit() and len(word) <= DIGITS_MAX}

@@ -77,7 +77,7 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
     try:
         await sending.take_queue()
         await cache.refresh()
-        beside = [asyncio.create_task(cache.poll()), asyncio.create_task(watch_loop_delay())]
+        tasks = [asyncio.create_task(cache.poll()), asyncio.create_task(watch_loop_delay())]
         queue.resume(await asyncio.to_thread(account_ends, db))
         await sending.start()
         sending.keeping.add_done_callback(lambda _: stopped.set())
@@ -85,7 +85,7 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
         await stopped.wait()
         exit_in_time()
         await sending.stop()
-        await cancelling.cancel_and_wait(*beside)
+        await cancelling.cancel_and_wait(*tasks)
     finally:
         await sending.release()
         await db.close_hot()

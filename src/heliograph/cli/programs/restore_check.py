@@ -54,7 +54,7 @@ def _keep(run: CommandRun, since: int, leave_later: bool) -> None:
             db, run.settings, since, leave_later=leave_later
         )
     )
-    _show(run, done.kept, [campaign._asdict() for campaign in done.campaigns])
+    _show(run, done.kept_messages, [campaign._asdict() for campaign in done.campaigns])
 
 
 def _kept(run: CommandRun) -> "list[KeptMessages]":

@@ -72,10 +72,10 @@ def examine_surroundings(db: Database, settings: Settings) -> list[CheckResult]:
 
 def _disk(settings: Settings) -> CheckResult:
     # on PostgreSQL it may be yet to be made
-    there = next(
+    existing_folder = next(
         place for place in (settings.data_dir, *settings.data_dir.parents) if place.exists()
     )
-    free = shutil.disk_usage(there).free
+    free = shutil.disk_usage(existing_folder).free
     found = f"{free / (1 << 30):.1f} GiB free for the data directory"
     return (
         CheckResult("disk", "ok", found)
@@ -227,7 +227,7 @@ def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[C
             "the database was last served elsewhere; nothing that sends or answers starts with it",
             "heliograph restore-check --since T, T being when the copy was taken",
         )
-    if waiting := sum(kept.messages for kept in restored.kept_messages(tx)):
+    if waiting := sum(each.messages for each in restored.kept_messages(tx)):
         yield CheckResult(
             "restored copy",
             "warning",

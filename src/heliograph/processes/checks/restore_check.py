@@ -30,7 +30,7 @@ class ProcessesRun(Conflict):
 class Done(NamedTuple):
     """Reports what was kept in the end, and which campaigns were stopped."""
 
-    kept: list[restored.KeptMessages]
+    kept_messages: list[restored.KeptMessages]
     campaigns: list[Stopped]
 
 

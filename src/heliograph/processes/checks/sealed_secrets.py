@@ -116,18 +116,18 @@ async def _bring_into_use(db: Database, settings: Settings, *, lost: bool) -> in
 
 
 def _replace(tx: Connection, settings: Settings, *, lost: bool, alone: bool) -> int:
-    there = secret_key_canary.load(tx, locked=True) or secret_key_canary.make(
+    canary = secret_key_canary.load(tx, locked=True) or secret_key_canary.make(
         tx, settings.secret_key, clock.now_ms()
     )
     if not lost:
-        secret_key_canary.in_use(there, settings.secret_keys)
-    if secret_key_canary.is_made_with(there.sealed, settings.secret_key):
-        return there.since_ms
+        secret_key_canary.in_use(canary, settings.secret_keys)
+    if secret_key_canary.is_made_with(canary.sealed, settings.secret_key):
+        return canary.since_ms
     if not alone:
         _require_known(tx, settings.secret_key)
     now_ms = clock.now_ms()
     secret_key_canary.replace(
-        tx, settings.secret_key, former=None if lost else there.sealed, now_ms=now_ms
+        tx, settings.secret_key, former=None if lost else canary.sealed, now_ms=now_ms
     )
     return now_ms
 
@@ -157,10 +157,10 @@ def _reseal(db: Database, place: SealedColumn, keys: SecretKeys, now_ms: int) ->
 
 def findings_of_key(tx: Connection, settings: Settings) -> Iterator[CheckResult]:
     """Yields what `heliograph doctor` says of the secret key."""
-    there = secret_key_canary.load(tx)
+    canary = secret_key_canary.load(tx)
     try:
-        if there is not None:
-            secret_key_canary.in_use(there, settings.secret_keys)
+        if canary is not None:
+            secret_key_canary.in_use(canary, settings.secret_keys)
     except SettingError as error:
         yield CheckResult(
             "secret key",
@@ -169,7 +169,7 @@ def findings_of_key(tx: Connection, settings: Settings) -> Iterator[CheckResult]
             "set the right one: no process starts with this one",
         )
     else:
-        yield _finding_of_key(there, settings, clock.now_ms())
+        yield _finding_of_key(canary, settings, clock.now_ms())
 
 
 def findings(tx: Connection, settings: Settings) -> Iterator[CheckResult]:
@@ -190,23 +190,23 @@ def findings(tx: Connection, settings: Settings) -> Iterator[CheckResult]:
 
 
 def _finding_of_key(
-    there: "secret_key_canary.Canary | None", settings: Settings, now_ms: int
+    canary: "secret_key_canary.Canary | None", settings: Settings, now_ms: int
 ) -> CheckResult:
-    if there is None:
+    if canary is None:
         return CheckResult(
             "secret key",
             "ok",
             "the database has none yet: it gets that of the first process that starts",
         )
-    if there.former is not None:
+    if canary.former is not None:
         return CheckResult(
             "secret key",
             "warning",
-            f"a new one is in use since {rfc3339(there.since_ms)}, but not all secrets are"
+            f"a new one is in use since {rfc3339(canary.since_ms)}, but not all secrets are"
             " encrypted with it yet",
             "heliograph secret rotate goes on where it was interrupted",
         )
-    if not secret_key_canary.is_made_with(there.sealed, settings.secret_key):
+    if not secret_key_canary.is_made_with(canary.sealed, settings.secret_key):
         return CheckResult(
             "secret key",
             "warning",
@@ -214,7 +214,7 @@ def _finding_of_key(
             "heliograph secret rotate brings it into use",
         )
     if len(keys_of(settings.secret_keys)) > 1:
-        until_ms = there.since_ms + STILL_VALID_MS
+        until_ms = canary.since_ms + STILL_VALID_MS
         if now_ms < until_ms:
             return CheckResult(
                 "secret key",

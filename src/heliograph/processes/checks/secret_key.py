@@ -17,9 +17,9 @@ def require_secret_key(db: Database, settings: Settings) -> None:
     Raises SettingError, Unavailable.
     """
     with db.read() as tx:
-        there = secret_key_canary.load(tx)
+        canary = secret_key_canary.load(tx)
     secret_key_canary.in_use(
-        there if there is not None else _begun(db, settings.secret_keys), settings.secret_keys
+        canary if canary is not None else _begun(db, settings.secret_keys), settings.secret_keys
     )
 
 

@@ -63,8 +63,8 @@ def _known(tx: Connection, skeletons: list[str]) -> dict[str, list[LikeName]]:
     )
     for sender in tx.execute(approved.order_by(senders.c.id)):
         found[sender.skeleton].append(LikeName(sender.sender, sender.account_id))
-    kept = reserved_senders.c
-    reserved = sa.select(kept.skeleton, kept.sender).where(kept.skeleton.in_(skeletons))
+    columns = reserved_senders.c
+    reserved = sa.select(columns.skeleton, columns.sender).where(columns.skeleton.in_(skeletons))
     for row in tx.execute(reserved):
         found[row.skeleton].append(LikeName(row.sender, None))
     return found

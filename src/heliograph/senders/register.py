@@ -240,14 +240,14 @@ def suspend(
 def _decide(
     tx: Connection, sender_id: str, to: str, reason: str | None, by: str, now_ms: int
 ) -> Sender:
-    said = None if reason is None else one_line("reason", reason, most=REASON_MAX)
+    reason_line = None if reason is None else one_line("reason", reason, most=REASON_MAX)
     moved = _move(
         tx,
         sender_id,
         to,
         by=one_line("by", by, most=BY_MAX),
         now_ms=now_ms,
-        reason=said,
+        reason=reason_line,
         decided_at_ms=now_ms,
     )
     if moved is not None:

@@ -48,9 +48,11 @@ def reason_for(tx: Connection, sender: str, service_sender: str) -> str | None:
     """Returns why accounts may not register this sender, for the operator, or None when they
     may.
     """
-    always, kept = _always(sender, service_sender), _of_operator(tx, sender)
+    always, reserved = _always(sender, service_sender), _of_operator(tx, sender)
     return always or (
-        f"it is, or looks like, {kept.sender}: {kept.reason}" if kept is not None else None
+        f"it is, or looks like, {reserved.sender}: {reserved.reason}"
+        if reserved is not None
+        else None
     )
 
 
@@ -82,10 +84,10 @@ def add(tx: Connection, sender: str, reason: str, *, now_ms: int) -> Reserved:
     InvalidRequest for what can be no sender.
     """
     record = Reserved(check(sender), one_line("reason", reason, most=REASON_MAX), now_ms)
-    kept = reserved_senders.c.skeleton == skeleton(record.sender)
+    looks_like_it = reserved_senders.c.skeleton == skeleton(record.sender)
     known = tx.execute(
         reserved_senders.update()
-        .where(kept)
+        .where(looks_like_it)
         .values(sender=record.sender, reason=record.reason)
         .returning(*_COLUMNS)
     ).one_or_none()

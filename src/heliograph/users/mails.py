@@ -92,8 +92,8 @@ def may_have_link(tx: Connection, user_id: str, *, now_ms: int) -> bool:
     valid = sa.select(sa.func.count()).where(
         sign_in_links.c.user_id == user_id, sign_in_links.c.expires_at_ms > now_ms
     )
-    there = tx.execute(waiting).scalar_one() + tx.execute(valid).scalar_one()
-    return there < MAILED_LINKS_MAX
+    count = tx.execute(waiting).scalar_one() + tx.execute(valid).scalar_one()
+    return count < MAILED_LINKS_MAX
 
 
 def mail_invitation(

@@ -92,8 +92,8 @@ def invite(
     """
     accounts.require_open(accounts.lock(tx, account_id))
     address = read_email(email)
-    there = of_account(tx, account_id)
-    if address in (member.user.email for member in there):
+    members = of_account(tx, account_id)
+    if address in (member.user.email for member in members):
         raise invalid_field("email", "belongs to a member already: change the role in the list")
     open_ones = invitations_of(tx, account_id, now_ms=now_ms)
     before = next((each for each in open_ones if each.email == address), None)
@@ -147,8 +147,8 @@ def accept(
     invitation = invitation_with(tx, link, now_ms=now_ms)
     accounts.require_open(accounts.lock(tx, invitation.account_id))
     invitation = invitation_with(tx, link, now_ms=now_ms)  # nobody else has used it meanwhile
-    there = with_email(tx, invitation.email)
-    if there is not None and there.id != by:
+    existing = with_email(tx, invitation.email)
+    if existing is not None and existing.id != by:
         raise SignInFirst()
     _require_room(tx, invitation.account_id)
     user = add(tx, invitation.email, now_ms=now_ms)
@@ -161,7 +161,7 @@ def accept(
         audit_log.AuditEntry("member.join", detail=invitation.role.value),
         now_ms=now_ms,
     )
-    if there is not None:
+    if existing is not None:
         return invitation, None
     return invitation, begin_session(tx, user.id, seen_by=seen_by, now_ms=now_ms)
 

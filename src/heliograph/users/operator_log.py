@@ -50,7 +50,7 @@ class StoredOperatorEntry(NamedTuple):
 
 def log_operator(tx: Connection, user: User, entry: OperatorEntry, *, now_ms: int) -> None:
     """Stores that a user has made a change in the console."""
-    said = {
+    texts = {
         name: None if text is None else shorten(text, CHANGE_TEXT_MAX - 1)
         for name, text in (
             ("before", entry.before),
@@ -61,7 +61,7 @@ def log_operator(tx: Connection, user: User, entry: OperatorEntry, *, now_ms: in
     tx.execute(
         operator_log.insert().values(
             entry._asdict()
-            | said
+            | texts
             | {
                 "id": ids.raw_of_number(ids.new_number(now_ms)),
                 "user_id": user.id,

@@ -29,18 +29,18 @@ _USE: Final = sa.text(
 def new_challenge(keys: Keys, bound_to: str, *, now_ms: int) -> bytes:
     """Returns a new challenge, for what `bound_to` says."""
     end = (now_ms + CHALLENGE_MS).to_bytes(_END_OCTETS, "big")
-    said = secrets.token_bytes(_RANDOM_OCTETS) + end
-    return said + _code(keys_of(keys)[0], bound_to, said)
+    content = secrets.token_bytes(_RANDOM_OCTETS) + end
+    return content + _code(keys_of(keys)[0], bound_to, content)
 
 
 def is_ours(keys: Keys, bound_to: str, challenge: bytes, *, now_ms: int) -> bool:
     """Returns whether `new_challenge` has made this one for the same, and it has not ended."""
-    said, code = (
+    content, code = (
         challenge[: _RANDOM_OCTETS + _END_OCTETS],
         challenge[_RANDOM_OCTETS + _END_OCTETS :],
     )
     is_made_here = any(
-        hmac.compare_digest(_code(key, bound_to, said), code) for key in keys_of(keys)
+        hmac.compare_digest(_code(key, bound_to, content), code) for key in keys_of(keys)
     )
     return is_made_here and now_ms < _end_of(challenge)
 
@@ -58,6 +58,6 @@ def _end_of(challenge: bytes) -> int:
     return int.from_bytes(challenge[_RANDOM_OCTETS:_SAID_OCTETS], "big")
 
 
-def _code(secret_key: str, bound_to: str, said: bytes) -> bytes:
+def _code(secret_key: str, bound_to: str, content: bytes) -> bytes:
     key = derived_key(secret_key, _PURPOSE)
-    return hmac.new(key, said + bound_to.encode(), hashlib.sha256).digest()
+    return hmac.new(key, content + bound_to.encode(), hashlib.sha256).digest()

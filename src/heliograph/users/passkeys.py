@@ -267,8 +267,8 @@ def _challenge_of(given: Any) -> bytes:
     """Returns the challenge that an answer says it answers."""
     from fido2.utils import websafe_decode
 
-    said = json.loads(websafe_decode(given["response"]["clientDataJSON"]))
-    return websafe_decode(said["challenge"])
+    client_data = json.loads(websafe_decode(given["response"]["clientDataJSON"]))
+    return websafe_decode(client_data["challenge"])
 
 
 def _require_ours(asker: Asker, bound_to: str, challenge: bytes, now_ms: int) -> None:

@@ -112,10 +112,10 @@ def sides_of(within: sa.ColumnElement[bool], account_id: str | None = None) -> s
     """
     columns = ledger_entries.c
     own: list[sa.ColumnElement[bool]] = [within]
-    there = [within, columns.counterpart_credits_after.is_not(None)]
+    other_side = [within, columns.counterpart_credits_after.is_not(None)]
     if account_id is not None:
         own.append(columns.account_id == account_id)
-        there.append(columns.counterpart_id == account_id)
+        other_side.append(columns.counterpart_id == account_id)
     turned: sa.ColumnElement[Any] = sa.case(SEEN_FROM_THERE, value=columns.type)
     given = sa.select(
         columns.account_id,
@@ -134,6 +134,6 @@ def sides_of(within: sa.ColumnElement[bool], account_id: str | None = None) -> s
             -columns.amount_minor,
         )
         .join_from(ledger_entries, wallets, wallets.c.account_id == columns.counterpart_id)
-        .where(*there)
+        .where(*other_side)
     )
     return sa.union_all(given, taken).subquery()

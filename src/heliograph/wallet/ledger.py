@@ -181,7 +181,7 @@ def post(
     for a reference that was applied with other figures, InsufficientCredits rather than leave a
     figure below zero.
     """
-    said = one_line("reason", description, most=DESCRIPTION_MAX)
+    description_line = one_line("reason", description, most=DESCRIPTION_MAX)
     if reference is not None:
         reference = one_line("reference", reference, most=REFERENCE_MAX)
     wallet = lock_open_wallet(tx, account_id)
@@ -204,7 +204,7 @@ def post(
         credits=credits,
         balance_after_minor=after.balance_minor,
         credits_after=after.sms_credits,
-        description=said,
+        description=description_line,
         reference=reference,
         created_at_ms=ids.made_at_ms(number),
     )

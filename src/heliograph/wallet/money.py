@@ -48,8 +48,8 @@ def currency_of(country_code: str) -> str | None:
     from babel.core import get_global
 
     tenders = get_global("territory_currencies").get(country_code, ())
-    there = [code for code, _, until, is_tender in tenders if until is None and is_tender]
-    return next((code for code in there if code in _currencies_in_use()), None)
+    current = [code for code, _, until, is_tender in tenders if until is None and is_tender]
+    return next((code for code in current if code in _currencies_in_use()), None)
 
 
 @cache

@@ -20,7 +20,7 @@ def pay_out(tx: Connection, account: Account, reason: str) -> list[Entry]:
     customer.
     """
     require_open(account)
-    said = one_line("reason", reason, most=DESCRIPTION_MAX)
+    reason_line = one_line("reason", reason, most=DESCRIPTION_MAX)
     if account.sandbox and account.parent_id is not None:
         raise InvalidRequest(
             "This is a sandbox customer: it has no part in the ledger, and nothing is owed to it."
@@ -41,13 +41,15 @@ def pay_out(tx: Connection, account: Account, reason: str) -> list[Entry]:
                 account.parent_id,
                 amount_minor=minor,
                 credits=credits,
-                description=said,
+                description=reason_line,
             )
             count_moved(tx, account.parent_id, account.id, -credits, moved.created_at_ms)
             entries.append(moved)
         credits, balance_minor = 0, balance_minor - minor
     if credits:
-        entries.append(adjust_credits(tx, account.id, -credits, said, now_ms=clock.now_ms()).entry)
+        entries.append(
+            adjust_credits(tx, account.id, -credits, reason_line, now_ms=clock.now_ms()).entry
+        )
     if balance_minor:
         entries.append(
             post(
@@ -56,7 +58,7 @@ def pay_out(tx: Connection, account: Account, reason: str) -> list[Entry]:
                 "adjustment",
                 BANK_ID,
                 amount_minor=-balance_minor,
-                description=said,
+                description=reason_line,
                 now_ms=clock.now_ms(),
             ).entry
         )

@@ -31,7 +31,7 @@ def transfer(
     InsufficientCredits when the giver holds less.
     """
     assert amount_minor >= 0 <= credits
-    said = one_line("description", description, most=DESCRIPTION_MAX)
+    description_line = one_line("description", description, most=DESCRIPTION_MAX)
     if reference is not None:
         reference = one_line("reference", reference, most=REFERENCE_MAX)
     # as accepting locks them: by id
@@ -56,7 +56,7 @@ def transfer(
         credits_after=given.sms_credits,
         counterpart_balance_after_minor=taken.balance_minor,
         counterpart_credits_after=taken.sms_credits,
-        description=said,
+        description=description_line,
         reference=reference,
         created_at_ms=now_ms,
     )

@@ -183,17 +183,17 @@ def _find_one_sided(tx: Connection) -> Iterator[Discrepancy]:
     """
     columns = ledger_entries.c
     of_service = columns.counterpart_id.in_([ISSUANCE_ID, SALES_ID, BANK_ID])
-    untold = sa.or_(
+    lacks_figures = sa.or_(
         columns.counterpart_credits_after.is_(None),
         columns.counterpart_balance_after_minor.is_(None),
     )
-    told = sa.or_(
+    has_figures = sa.or_(
         columns.counterpart_credits_after.is_not(None),
         columns.counterpart_balance_after_minor.is_not(None),
     )
     query = (
         sa.select(columns.account_id, columns.id)
-        .where(sa.or_(sa.and_(of_service, told), sa.and_(~of_service, untold)))
+        .where(sa.or_(sa.and_(of_service, has_figures), sa.and_(~of_service, lacks_figures)))
         .limit(DISCREPANCIES_MAX)
     )
     for account_id, entry_id in tx.execute(query):

@@ -62,8 +62,8 @@ def verify_hours(tx: Connection, now_ms: int) -> list[Discrepancy]:
     for key, figures in list(right.items()):
         whole = key._replace(account_id=EVERY_ACCOUNT)
         right[whole] = right.get(whole, NOTHING).with_more(figures)
-    kept = sa.and_(ledger_hours.c.at_ms >= first_ms, ledger_hours.c.at_ms <= last_ms)
-    stored = _sum_by_key(tx, ledger_hours, sa.func.sum(ledger_hours.c.entries), kept)
+    in_span = sa.and_(ledger_hours.c.at_ms >= first_ms, ledger_hours.c.at_ms <= last_ms)
+    stored = _sum_by_key(tx, ledger_hours, sa.func.sum(ledger_hours.c.entries), in_span)
     wrong = (
         Discrepancy(
             key.account_id,

@@ -49,9 +49,9 @@ class Listeners:
 
     def __init__(self, endpoints: Iterable[ListeningEndpoint]) -> None:
         self._by_account: dict[tuple[str, bool], list[Listener]] = {}
-        self._shown: dict[str, str] = {}
+        self._text_ids: dict[str, str] = {}
         for one in endpoints:
-            self._shown[one.account_id] = text_of_id(one.account_id, is_customer=one.is_customer)
+            self._text_ids[one.account_id] = text_of_id(one.account_id, is_customer=one.is_customer)
             self._by_account.setdefault((one.account_id, one.sandbox), []).append(
                 Listener(one.endpoint_id, frozenset(one.kinds.split(",")), one.enabled)
             )
@@ -67,11 +67,11 @@ class Listeners:
         ]
 
     def knows(self, account_id: str) -> bool:
-        return account_id in self._shown
+        return account_id in self._text_ids
 
     def text_id_of(self, account_id: str) -> str:
         """Returns the account's id in text form."""
-        return self._shown[account_id]
+        return self._text_ids[account_id]
 
 
 class EventRows(NamedTuple):
@@ -97,15 +97,15 @@ def _endpoints(account_id: str, listeners: str) -> tuple[ListeningEndpoint, ...]
     """Parses the text that `tables.LISTENERS_TEXT` made of the endpoints of an account (raw id)."""
     found = []
     for listener in listeners.split(";"):
-        told = _ListenerColumns(*listener.split(" "))
+        columns = _ListenerColumns(*listener.split(" "))
         found.append(
             ListeningEndpoint(
                 account_id,
-                told.is_customer == "1",
-                told.endpoint_id.replace("-", ""),
-                told.sandbox == "1",
-                told.kinds,
-                told.enabled == "1",
+                columns.is_customer == "1",
+                columns.endpoint_id.replace("-", ""),
+                columns.sandbox == "1",
+                columns.kinds,
+                columns.enabled == "1",
             )
         )
     return tuple(found)
@@ -156,8 +156,8 @@ def rows_of(listeners: Listeners, events: Sequence[Event]) -> EventRows:
     # a run for each moment: one by one, ids cost as much as all the rest of a row
     next_of: dict[int, int] = {}
     for event in events:
-        told = listeners.listeners_of(event.account_id, sandbox=event.sandbox, kind=event.kind)
-        if not told:
+        matching = listeners.listeners_of(event.account_id, sandbox=event.sandbox, kind=event.kind)
+        if not matching:
             continue
         number = event.number
         if number is None:
@@ -170,7 +170,7 @@ def rows_of(listeners: Listeners, events: Sequence[Event]) -> EventRows:
         rows.events.append(
             StoredEvent(raw, event.account_id, event.sandbox, event.kind, body, event.at_ms)
         )
-        for listener in told:
+        for listener in matching:
             (rows.waiting if listener.enabled else rows.missed).append(
                 ForEndpoint(listener.endpoint_id, event.at_ms, raw)
             )

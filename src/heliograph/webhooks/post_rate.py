@@ -40,7 +40,7 @@ class PostRate:
 
     def __init__(self, moved: Callable[[], int]) -> None:
         self._moved = moved
-        self._seen, self._seen_s = moved(), clock.monotonic_s()
+        self._last_moved, self._measured_s = moved(), clock.monotonic_s()
         self._waiting: Turns[Posting] = Turns()
         self._asked = asyncio.Event()
         self._owed = 0.0  # POSTs that may be begun while they are limited
@@ -73,7 +73,7 @@ class PostRate:
     def measure_load(self) -> None:
         """Finds out whether carriers are busy."""
         now_s = clock.monotonic_s()
-        if now_s - self._seen_s >= LOOK_S:
+        if now_s - self._measured_s >= LOOK_S:
             moved = self._moved()
-            self.is_limited = (moved - self._seen) / (now_s - self._seen_s) >= BUSY_PER_S
-            self._seen, self._seen_s = moved, now_s
+            self.is_limited = (moved - self._last_moved) / (now_s - self._measured_s) >= BUSY_PER_S
+            self._last_moved, self._measured_s = moved, now_s

@@ -98,24 +98,24 @@ class BeancountLedger:
             opened += also_opened
         moment = rfc3339(entry.created_at_ms)
         day = date_in_utc(entry.created_at_ms)
-        said = f"\n{day} * {_text(entry.type)} {_text(entry.description)}\n"
-        said += f'  id: "{ids.text_of_raw(ID_PREFIX, entry.id)}"\n  time: "{moment}"\n'
+        lines = f"\n{day} * {_text(entry.type)} {_text(entry.description)}\n"
+        lines += f'  id: "{ids.text_of_raw(ID_PREFIX, entry.id)}"\n  time: "{moment}"\n'
         if entry.reference is not None:
-            said += f"  reference: {_text(entry.reference)}\n"
-        for commodity, moved, there in (
+            lines += f"  reference: {_text(entry.reference)}\n"
+        for commodity, moved, counterpart in (
             (CREDITS, entry.credits, there_credits),
             (entry.currency, entry.amount_minor, there_money),
         ):
             if moved:
-                said += f"  {account}  {_amount_text(-moved, commodity)}\n"
-                said += f"  {there}  {_amount_text(moved, commodity)}\n"
+                lines += f"  {account}  {_amount_text(-moved, commodity)}\n"
+                lines += f"  {counterpart}  {_amount_text(moved, commodity)}\n"
         if self._only_id in (None, entry.account_id):
             self._follow(_HeldFigure(account, CREDITS), entry.credits, entry.credits_after)
             money = _HeldFigure(account, entry.currency)
             self._follow(money, entry.amount_minor, entry.balance_after_minor)
         if self._only_id in (None, entry.counterpart_id):
             self._follow_there(entry, there_credits)
-        return opened + said
+        return opened + lines
 
     def _follow_there(self, entry: Entry, account: str) -> None:
         """Remembers what a transfer changed of the other customer."""

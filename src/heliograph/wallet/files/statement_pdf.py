@@ -116,9 +116,9 @@ def _entry_rows(of: MonthStatement, lines: StatementLines) -> Iterator[_Statemen
         yield _line(of, each)
 
 
-def _figures(of: MonthStatement, said: str, credits: int, amount_minor: int) -> _StatementRow:
+def _figures(of: MonthStatement, label: str, credits: int, amount_minor: int) -> _StatementRow:
     money = _money(amount_minor, of.currency)
-    return _StatementRow(said, "", (), f"{credits:,}", money, is_bold=True)
+    return _StatementRow(label, "", (), f"{credits:,}", money, is_bold=True)
 
 
 def _sum(of: MonthStatement, each: EntrySums) -> _StatementRow:
@@ -140,8 +140,8 @@ def _line(of: MonthStatement, each: StatementLine) -> _StatementRow:
 def _note(holder: StatementHolder, of: MonthStatement, lines: StatementLines) -> str:
     if not of.is_proven:
         return "The entries do not add up to the figures. The ledger must be verified."
-    said = [holder.name, *(each.description for each in lines.lines)]
-    if any(_drawable(text) != _normal(text) for text in said):
+    texts = [holder.name, *(each.description for each in lines.lines)]
+    if any(_drawable(text) != _normal(text) for text in texts):
         return f"{BOX} stands for a letter that this file cannot show; the CSV file has it."
     return "The entries add up to the figures."
 
@@ -208,8 +208,8 @@ def _wrap(
     for character in text:
         wide = float(widths.get(ord(character), _face(font).defaultWidth))
         if used + wide > most:
-            kept, space, rest = line.rpartition(" ")
-            lines.append(kept if space else line)
+            beginning, space, rest = line.rpartition(" ")
+            lines.append(beginning if space else line)
             line = rest if space else ""
             used = float(sum(widths.get(ord(each), 0) for each in line))
         line, used = line + character, used + wide

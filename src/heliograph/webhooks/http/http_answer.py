@@ -70,7 +70,7 @@ class AnswerReader:
         self.retry_after: str | None = None
         self._read_body: Callable[[AnswerReader, bytes], None] = AnswerReader._read_until_end
         self._buffer = bytearray()  # of the head, or of a line between chunks
-        self._kept = bytearray()
+        self._beginning = bytearray()
         self._pieces = self._interim = self._heads = self._behind = self._lines = 0
         # octets of the body, or of the chunk with its line's end, that have not come
         self._left = 0
@@ -79,7 +79,7 @@ class AnswerReader:
     @property
     def text(self) -> str:
         """Returns the beginning of the body, without U+0000 and with what is no UTF-8 replaced."""
-        return self._kept.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+        return self._beginning.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
     def feed(self, data: bytes) -> None:
         """Takes what has arrived. Raises BadAnswer."""
@@ -248,7 +248,7 @@ class AnswerReader:
             self._is_enough()
 
     def _keep(self, data: bytes) -> None:
-        self._kept += data[: KEPT_MAX - len(self._kept)]
+        self._beginning += data[: KEPT_MAX - len(self._beginning)]
 
     def _is_whole(self, behind: int) -> None:
         self.done = True

@@ -32,11 +32,11 @@ class CountedTls(ssl.SSLObject):
     """
 
     incoming: ssl.MemoryBIO
-    _handshake = _beside = 0
+    _handshake = _overhead = 0
 
     def count_anew(self) -> None:
         """Starts the count again, because the connection is used for another POST."""
-        self._beside = 0
+        self._overhead = 0
 
     def do_handshake(self) -> None:
         """Raises TooManyTlsOctets."""
@@ -57,8 +57,8 @@ class CountedTls(ssl.SSLObject):
             plain = got if isinstance(got, int) else got.__len__()
             return got
         finally:
-            self._beside += waiting - self.incoming.pending - plain
-            if self._beside > BESIDE_MAX + RECORD_MAX:
+            self._overhead += waiting - self.incoming.pending - plain
+            if self._overhead > BESIDE_MAX + RECORD_MAX:
                 raise TooManyTlsOctets(ssl.SSL_ERROR_SSL, TooManyTlsOctets.reason)
 
 

@@ -175,8 +175,8 @@ def _fill(db: Database, plain: sa.Engine, account: str, messages: int, contacts:
     with db.write() as tx:
         mark_again(tx, 0, now_ms)
     counter = RollupCounter(db)
-    counter.once(now_ms)  # which only looks at the large quarters
-    counter.once(now_ms + DAY_MS)
+    counter.count_due(now_ms)  # which only looks at the large quarters
+    counter.count_due(now_ms + DAY_MS)
     with plain.connect() as connection:
         connection.execute(sa.text("ANALYZE"))
 

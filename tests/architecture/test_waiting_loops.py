@@ -67,7 +67,7 @@ EXCEPTIONS: Final = {
         "it waits in a thread or in a command, after an opt-out"
     ),
     ("otp/erase.py", "erase"): "it rests between batches, until none is left",
-    ("portal/sign_in/mailer.py", "once"): "it empties a list, and no mail keeps another back",
+    ("portal/sign_in/mailer.py", "send_due"): "it empties a list, and no mail keeps another back",
     (
         "portal/sign_in/mailer.py",
         "_send_sign_ups",

@@ -63,12 +63,12 @@ class InboundReceiver:
             self._wake.clear()
             while self._waiting:
                 try:
-                    await self.once()
+                    await self.store_batch()
                 except Exception as error:  # noqa: BLE001  whatever it was, this carrier must go on
                     cancelling.raise_if_cancelled(error)
                     await self._after_fault(error)
 
-    async def once(self) -> None:
+    async def store_batch(self) -> None:
         """Stores one batch and acknowledges it. If it fails, everything still waits."""
         batch = [self._waiting[place] for place in range(min(len(self._waiting), self._most))]
         texts = [each.text for each in batch]

@@ -23,7 +23,10 @@ async def keep_campaigning(db: Database, advancer: Advancer, is_ours: Callable[[
     looks = _CampaignRounds(db, advancer, is_ours)
     try:
         await repeat(
-            looks.once, wait=looks.pause, first_after_s=0.0, fault="campaigns_not_looked_at"
+            looks.advance_campaigns,
+            wait=looks.pause,
+            first_after_s=0.0,
+            fault="campaigns_not_looked_at",
         )
     finally:
         looks.end()
@@ -40,7 +43,7 @@ class _CampaignRounds:
         self._glanced_s = float("-inf")
         self._at_work = False
 
-    async def once(self) -> None:
+    async def advance_campaigns(self) -> None:
         if not self._is_ours():
             return
         if not self._at_work or clock.monotonic_s() - self._glanced_s >= GLANCE_S:

@@ -28,7 +28,7 @@ class CarrierCounter:
         self._kept_ms = min(RECEIPTS_KEPT_MS, texts_ms or RECEIPTS_KEPT_MS)
         self._rests_until_ms = 0
 
-    def once(self, now_ms: int, may_go_on: Callable[[], bool] = lambda: True) -> None:
+    def count_due(self, now_ms: int, may_go_on: Callable[[], bool] = lambda: True) -> None:
         """Counts quarters that are due, the newest first, for a moment. The others wait for the
         next round. One that cannot be counted keeps no other from it.
         """

@@ -12,7 +12,7 @@ from heliograph.base.periodic import repeat
 class QuarterCounter(Protocol):
     """Counts the quarters of an hour that are due."""
 
-    def once(self, now_ms: int, may_go_on: Callable[[], bool]) -> None:
+    def count_due(self, now_ms: int, may_go_on: Callable[[], bool]) -> None:
         """Counts for a moment, and ends with the quarter at hand when `may_go_on` says no."""
 
 
@@ -29,7 +29,7 @@ async def count_periodically(
 
     async def count_due() -> None:
         if is_ours():
-            await asyncio.to_thread(counter.once, clock.now_ms(), may_go_on)
+            await asyncio.to_thread(counter.count_due, clock.now_ms(), may_go_on)
 
     try:
         await repeat(count_due, wait=every_s, fault=fault)

@@ -125,7 +125,7 @@ class _ProofProgress:
         self._db = db
         self._proof_id = proof_id
         self._step = 0
-        self._told_s = 0.0
+        self._stored_s = 0.0
         self.rows_read = 0
 
     def note_step(self, done: int) -> None:
@@ -134,10 +134,10 @@ class _ProofProgress:
 
     def read(self, rows: int) -> None:
         self.rows_read += rows
-        if clock.monotonic_s() >= self._told_s + TOLD_EVERY_S:
+        if clock.monotonic_s() >= self._stored_s + TOLD_EVERY_S:
             self._store_progress()
 
     def _store_progress(self) -> None:
         with suppress(Unavailable), self._db.write() as tx:
             store_progress(tx, self._proof_id, self._step, self.rows_read, clock.now_ms())
-        self._told_s = clock.monotonic_s()
+        self._stored_s = clock.monotonic_s()

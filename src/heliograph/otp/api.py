@@ -143,7 +143,7 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
         elif sent == read:
             sent = None
         if sent is None:
-            raise _nothing_there(request)
+            raise _no_code_sent(request)
         return await tried(call, account_id, sent, request)
 
     async def tried(call: Call, account_id: str, phone: int, request: OtpVerifyRequest) -> Answer:
@@ -168,7 +168,7 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
     return verify
 
 
-def _nothing_there(request: OtpVerifyRequest) -> InvalidRequest:
+def _no_code_sent(request: OtpVerifyRequest) -> InvalidRequest:
     """Returns the refusal for a phone that was given without a country and to which nothing was
     sent. Only the caller knows which country it was sent to.
     """

@@ -216,7 +216,7 @@ class OtpBatchExtension:
                 tx,
                 tally.account_id,
                 "otp_too_many_unverified",
-                _told_of(tally, self._now_ms),
+                _limit_notice(tally, self._now_ms),
                 self._now_ms,
             )
 
@@ -248,7 +248,7 @@ def _range_notice(known: Range) -> str:
     )
 
 
-def _told_of(tally: OtpTally, now_ms: int) -> str:
+def _limit_notice(tally: OtpTally, now_ms: int) -> str:
     where = "" if tally.country_code == ALL_COUNTRIES else f" to {tally.country_code}"
     return (
         f"{tally.unverified_this_hour} one-time passwords{where} in this hour, and"

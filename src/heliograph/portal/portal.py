@@ -125,7 +125,7 @@ class Portal:
         """Begins to send mail, if any is sent."""
         if self._mailer is not None:
             self._mailing = asyncio.create_task(
-                repeat(self._mailer.once, wait=MAIL_EVERY_S, fault="mails_not_looked_for")
+                repeat(self._mailer.send_due, wait=MAIL_EVERY_S, fault="mails_not_looked_for")
             )
 
     async def close(self) -> None:

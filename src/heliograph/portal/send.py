@@ -242,5 +242,5 @@ def errors_at_fields(
     """
     at_fields = error.fields if error is not None else []
     errors = {each.field.partition("[")[0]: each.message for each in at_fields}
-    is_elsewhere = error is not None and not (errors and set(errors) <= set(fields))
-    return errors, error if is_elsewhere and error is not None else ""
+    is_below_form = error is not None and not (errors and set(errors) <= set(fields))
+    return errors, error if is_below_form and error is not None else ""

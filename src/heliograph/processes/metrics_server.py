@@ -103,7 +103,7 @@ class _Readers:
         self._application = application
         self._most = max(1, min(CONNECTIONS_MAX, open_files.limit() // FILES_SHARE))
         self._connected: dict[asyncio.StreamWriter, asyncio.Task[Any] | None] = {}
-        self._told_s = float("-inf")
+        self._logged_s = float("-inf")
         self._asked: dict[asyncio.StreamWriter, None] = {}
         self._started = threading.Event()
 
@@ -141,8 +141,8 @@ class _Readers:
         del self._connected[oldest]
         self._asked.pop(oldest, None)
         oldest.transport.abort()
-        if clock.monotonic_s() - self._told_s >= TOLD_S:
-            self._told_s = clock.monotonic_s()
+        if clock.monotonic_s() - self._logged_s >= TOLD_S:
+            self._logged_s = clock.monotonic_s()
             log.warning("metrics_connections_ended", connections=self._most)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

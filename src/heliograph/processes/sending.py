@@ -273,10 +273,10 @@ class Sending:
         carrier that it was for was removed.
         """
         if self._db.postgresql:
-            await repeat(self._keep_once, wait=LOOK_S, fault=None)
+            await repeat(self._check_lease, wait=LOOK_S, fault=None)
         await asyncio.get_running_loop().create_future()  # nobody else has a SQLite file
 
-    async def _keep_once(self) -> None:
+    async def _check_lease(self) -> None:
         is_retired = False
         with survive_faults("lease_not_kept", level="warning"):
             is_retired = await self._is_retired()

@@ -80,11 +80,11 @@ class Sweeps:
     async def run(self) -> None:
         """Sweeps until it is cancelled."""
         try:
-            await repeat(self.once, wait=SWEEP_S, fault="sweep_failed", check="all")
+            await repeat(self.sweep, wait=SWEEP_S, fault="sweep_failed", check="all")
         finally:
             self._show_only(frozenset())
 
-    async def once(self) -> None:
+    async def sweep(self) -> None:
         """Makes all checks that are due."""
         self._looks += 1
         for running in list(self._running.values()):

@@ -102,11 +102,11 @@ def sha256_of_body(body: bytes) -> bytes:
     return hashlib.sha256(body).digest()
 
 
-def refusal_to_replay(first_sha256: bytes, again_sha256: bytes) -> Conflict | None:
+def refusal_to_replay(first_sha256: bytes, new_sha256: bytes) -> Conflict | None:
     """Returns why a request is not given the answer of the one that used its key first: their
     bodies differ.
     """
-    return None if first_sha256 == again_sha256 else Conflict()
+    return None if first_sha256 == new_sha256 else Conflict()
 
 
 class UsedKeys(Generic[AnswerT]):

@@ -31,7 +31,7 @@ class PostSlots:
         self._limit = limit
         self.receivers = max(1, min(RECEIVERS_MAX, limit // _FILES_OF_RECEIVER))
         self.shared = self.free = min(SHARED_MAX, limit // _FILES_OF_SHARED)
-        self._told_s: dict[str, float] = {}
+        self._logged_s: dict[str, float] = {}
 
     @property
     def posts(self) -> int:
@@ -73,7 +73,7 @@ class PostSlots:
 
     def _may_log(self, what: str) -> bool:
         now_s = clock.monotonic_s()
-        if now_s - self._told_s.get(what, -TELL_S) < TELL_S:
+        if now_s - self._logged_s.get(what, -TELL_S) < TELL_S:
             return False
-        self._told_s[what] = now_s
+        self._logged_s[what] = now_s
         return True

@@ -114,7 +114,7 @@ async def test_the_migration_marks_what_is_stored_and_the_service_counts_it(hous
         tx.execute(sa.delete(rollup_marks))
         with Operations.context(MigrationContext.configure(tx)):
             FILLED_BY._mark_all()
-    RollupCounter(house.db).once(clock.now_ms())
+    RollupCounter(house.db).count_due(clock.now_ms())
     with house.db.read() as tx:
         assert find_marked(tx) == []  # nothing can change any more that was marked so
         assert verify_rollups(tx) == []
@@ -130,10 +130,10 @@ async def test_a_mark_stays_until_all_that_relied_on_it_is_counted(house: House)
         found = find_marked(tx)  # two of them, if the test runs where one begins
     quarter = found[0]
     assert now_ms < quarter.until_ms <= now_ms + MARKED_FOR_MS
-    counter.once(quarter.until_ms + SETTLED_AFTER_MS)
+    counter.count_due(quarter.until_ms + SETTLED_AFTER_MS)
     with house.db.read() as tx:
         assert [each.quarter_ms for each in find_marked(tx)] == [each.quarter_ms for each in found]
-    counter.once(quarter.until_ms + 2 * SETTLED_AFTER_MS)
+    counter.count_due(quarter.until_ms + 2 * SETTLED_AFTER_MS)
     with house.db.read() as tx:
         assert find_marked(tx) == []
         assert verify_rollups(tx) == []
@@ -147,7 +147,7 @@ async def test_what_changes_after_a_mark_has_ended_is_marked_anew(house: House) 
     await link.turn.run_once()
     [submission] = link.open.values()
     carrier_ref, _ = link.answer(submission), await link.turn.run_once()
-    RollupCounter(house.db).once(clock.now_ms() + 2 * SETTLED_AFTER_MS)
+    RollupCounter(house.db).count_due(clock.now_ms() + 2 * SETTLED_AFTER_MS)
     clock.move(LATE_MS + MARKED_FOR_MS)
     link.receive(carrier_ref[0], None)
     await link.turn.run_once()
@@ -167,6 +167,6 @@ async def test_a_quarter_of_many_messages_rests_before_it_is_counted_at_all(hous
     rest_ms = round(RESTS * MESSAGE_TAKES_MS * (FEW + 1))
     counter, now_ms = RollupCounter(house.db), clock.now_ms()
     for later_ms, is_counted in ((0, False), (rest_ms - 1, False), (rest_ms, True)):
-        counter.once(now_ms + later_ms)
+        counter.count_due(now_ms + later_ms)
         with house.db.read() as tx:
             assert bool(tx.execute(sa.select(rollups)).all()) is is_counted, later_ms

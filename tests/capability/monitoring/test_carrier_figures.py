@@ -76,7 +76,7 @@ def counted(db: Database, counter: CarrierCounter, at_ms: int) -> None:
     clock.move(by_ms=at_ms - clock.now_ms())
     for _ in range(400):  # rounds: each lasts a moment only
         counter._rests_until_ms = 0
-        counter.once(at_ms)
+        counter.count_due(at_ms)
 
 
 @pytest.fixture
@@ -136,8 +136,8 @@ def test_what_is_stored_is_what_a_recount_of_all_ids_gives_however_often_it_was_
         counter = CarrierCounter(db, None)  # a process that began anew
         with monkeypatch.context() as slow:
             slow.setattr(carrier_figures, "AT_ONCE_MS", -1)  # one quarter in a round
-            counter.once(at_ms)
-            counter.once(at_ms + 1, lambda: False)
+            counter.count_due(at_ms)
+            counter.count_due(at_ms + 1, lambda: False)
     counted(db, CarrierCounter(db, None), end_ms + DAY_MS)
     with db.read() as tx:
         expected: Counter[tuple[int, str, str]] = Counter()

@@ -37,7 +37,7 @@ def counted(house: House) -> list[CarrierDay]:
         rounds = len(carrier_rollups.due(tx, now_ms))
     for _ in range(rounds):
         counter._rests_until_ms = 0
-        counter.once(now_ms)
+        counter.count_due(now_ms)
     with house.db.snapshot() as tx:
         return carrier_days(tx, now_ms)
 

@@ -32,7 +32,7 @@ class Post(NamedTuple):
 
     def goes_out(self) -> int:
         """Sends what is due, and returns how much of it arrived."""
-        return self.run(self.mailer.once())
+        return self.run(self.mailer.send_due())
 
 
 @pytest.fixture

@@ -192,7 +192,7 @@ async def test_a_carrier_whose_sweep_fails_stops_no_others(house: House) -> None
         house.db.transact, lambda tx: carrier_states.remember_id_format(tx, ill, "as_is")
     )
     clock.move(by_ms=RESEND_AFTER_MS)
-    await carrier._sweeps.once()
+    await carrier._sweeps.sweep()
     assert (house.count(inflight, inflight.c.carrier_id == ill), house.count(inflight)) == (1, 1)
     await carrier.stop()
 
@@ -212,9 +212,9 @@ async def test_the_first_sweep_after_a_restart_tells_anew_what_is_down(
             house.db, lease_of(house.db, WORKER), house.queue, {}, lambda carrier_ids: None
         )
         before = epoch_of(house)
-        await sweeps.once()
+        await sweeps.sweep()
         assert epoch_of(house) == before + 1
-        await sweeps.once()
+        await sweeps.sweep()
         assert epoch_of(house) == before + 1
 
 

@@ -82,7 +82,7 @@ class RollupCounter:
         self._due_ms: dict[int, int] = {}  # by quarter: before then it is not counted again
         self._repeated_ms = 0
 
-    def once(self, now_ms: int, may_go_on: Callable[[], bool] = lambda: True) -> None:
+    def count_due(self, now_ms: int, may_go_on: Callable[[], bool] = lambda: True) -> None:
         """Counts the newest quarters that are marked and due, as long as `may_go_on` says so. One
         that cannot be counted keeps no other from it.
         """

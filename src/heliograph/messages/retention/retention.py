@@ -39,7 +39,7 @@ class _What(Row, frozen=True):
     what: Text
 
 
-class _Kept(Row, frozen=True):
+class _FirstId(Row, frozen=True):
     from_id: Id
 
 
@@ -80,7 +80,7 @@ class _MessagesBetween(Row, frozen=True):
     until: Id
 
 
-_FROM: Final = portable(_What, _Kept, "SELECT from_id FROM kept_from WHERE what = :what")
+_FROM: Final = portable(_What, _FirstId, "SELECT from_id FROM kept_from WHERE what = :what")
 _KEEP_FROM: Final = portable(
     _KeptFrom,
     Nothing,

@@ -96,7 +96,7 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         request,
         status=400 if errors else 200,
         visit=visit,
-        conversations=_shown_conversations(tx, visit, found.conversations, typed["mode"]),
+        conversations=_displayed_conversations(tx, visit, found.conversations, typed["mode"]),
         older=older_query(request, found.next_before),
         numbers=[each.digits for each in numbers[:NUMBERS_MAX]],
         typed=typed,
@@ -330,7 +330,7 @@ def _contact(tx: Connection, owner: ContactOwner, number: int | None) -> Contact
     return None if number is None else contacts.by_phone(tx, owner, str(number))
 
 
-def _shown_conversations(
+def _displayed_conversations(
     tx: Connection, visit: Visit, found: Sequence[conversations.Conversation], mode: str
 ) -> list[ShownConversation]:
     phones = [each.phone for each in found if conversations.number_of(each.phone) is not None]

@@ -71,7 +71,7 @@ class Mailer:
         self._sender = sender
         self._deliver = deliver
 
-    async def once(self) -> int:
+    async def send_due(self) -> int:
         """Sends what is due now, one after the other, and returns how much of it was sent."""
         done = await self._send_sign_ups()
         while await asyncio.to_thread(self._judge_request):

@@ -90,11 +90,11 @@ class BeancountLedger:
         account, opened = self._customer(tx, entry.account_id)
         is_service = entry.counterpart_id in _MONEY_OF
         if is_service:
-            there_credits = _CREDITS_OF[entry.counterpart_id]
-            there_money = _MONEY_OF[entry.counterpart_id]
+            counterpart_credits = _CREDITS_OF[entry.counterpart_id]
+            counterpart_money = _MONEY_OF[entry.counterpart_id]
         else:
-            there_credits, also_opened = self._customer(tx, entry.counterpart_id)
-            there_money = there_credits
+            counterpart_credits, also_opened = self._customer(tx, entry.counterpart_id)
+            counterpart_money = counterpart_credits
             opened += also_opened
         moment = rfc3339(entry.created_at_ms)
         day = date_in_utc(entry.created_at_ms)
@@ -103,8 +103,8 @@ class BeancountLedger:
         if entry.reference is not None:
             lines += f"  reference: {_text(entry.reference)}\n"
         for commodity, moved, counterpart in (
-            (CREDITS, entry.credits, there_credits),
-            (entry.currency, entry.amount_minor, there_money),
+            (CREDITS, entry.credits, counterpart_credits),
+            (entry.currency, entry.amount_minor, counterpart_money),
         ):
             if moved:
                 lines += f"  {account}  {_amount_text(-moved, commodity)}\n"
@@ -114,10 +114,10 @@ class BeancountLedger:
             money = _HeldFigure(account, entry.currency)
             self._follow(money, entry.amount_minor, entry.balance_after_minor)
         if self._only_id in (None, entry.counterpart_id):
-            self._follow_there(entry, there_credits)
+            self._follow_counterpart(entry, counterpart_credits)
         return opened + lines
 
-    def _follow_there(self, entry: Entry, account: str) -> None:
+    def _follow_counterpart(self, entry: Entry, account: str) -> None:
         """Remembers what a transfer changed of the other customer."""
         if entry.counterpart_credits_after is not None:
             credits = _HeldFigure(account, CREDITS)

@@ -113,7 +113,7 @@ class CsvLedger:
 
         counterpart = entry.counterpart_id
         service = SERVICE_NAMES.get(counterpart)
-        there_after = entry.counterpart_credits_after
+        credits_after = entry.counterpart_credits_after
         cells = (
             rfc3339(entry.created_at_ms),
             ids.text_of_raw(ID_PREFIX, entry.id),
@@ -125,7 +125,7 @@ class CsvLedger:
             entry.currency,
             str(entry.credits_after),
             money(entry.balance_after_minor),
-            "" if there_after is None else str(there_after),
+            "" if credits_after is None else str(credits_after),
             # of a wallet that may be in another currency, unless money went there
             money(entry.counterpart_balance_after_minor) if entry.amount_minor else "",
             neutralize(entry.reference or ""),

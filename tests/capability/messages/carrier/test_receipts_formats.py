@@ -279,7 +279,7 @@ class AtWork:
         a format that is known is judged at every tenth look.
         """
         for _ in range(3 * KNOWN_EVERY_LOOKS):
-            await self._sweeps.once()
+            await self._sweeps.sweep()
         self._follow()
         return self._link.turn.carrier.id_format
 

@@ -37,7 +37,7 @@ def sweeps_of(house: House) -> Sweeps:
 
 async def until_measured(sweeps: Sweeps) -> None:
     for _ in range(SCAN_EVERY_SWEEPS):
-        await sweeps.once()
+        await sweeps.sweep()
 
 
 async def unanswered(house: House, to: list[str]) -> None:
@@ -136,7 +136,7 @@ async def test_a_removed_carrier_and_a_process_that_no_longer_looks_show_nothing
             )
         )
     sweeps._lease.refresh()
-    await sweeps.once()
+    await sweeps.sweep()
     assert [shown(name, "simulator") for name in names] == [None] * 4
 
 

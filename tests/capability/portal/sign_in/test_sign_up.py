@@ -35,7 +35,7 @@ def ask(visitor: Visitor, **fields: str) -> int:
 
 def open_link(visitor: Visitor, mailer: Mailer, run_loop: Loop, mailbox: Mailbox) -> str:
     """Opens the link that was mailed, and returns where it leads."""
-    assert run_loop(mailer.once()) == 1
+    assert run_loop(mailer.send_due()) == 1
     path = mailbox.link()
     visitor.get(path)
     visitor.page = visitor.post(path)
@@ -57,7 +57,7 @@ def test_a_link_in_a_mail_makes_an_account_and_its_owner(
 ) -> None:
     before = rows(db)
     assert ask(visitor, email=" Esi@Example.com ") == 200
-    assert run_loop(mailer.once()) == 1
+    assert run_loop(mailer.send_due()) == 1
     assert rows(db) == before, "nothing is made before the link is opened"
     assert mailbox.got[-1]["To"] == NEW
     path = mailbox.link()
@@ -90,8 +90,8 @@ def test_who_is_a_user_is_told_so_by_mail_alone(
         assert ask(stranger, email=email) == 200
         told.add(stranger.page.text.replace(email, ""))
     assert len(told) == 1
-    assert run_loop(mailer.once()) == 2
-    assert run_loop(mailer.once()) == 0
+    assert run_loop(mailer.send_due()) == 2
+    assert run_loop(mailer.send_due()) == 0
     [to_user] = [mail for mail in mailbox.got if mail["To"] == EMAIL]
     found = re.search(r"/portal/sign-in/[\w-]+", to_user.get_content())
     assert found is not None
@@ -180,7 +180,7 @@ def test_who_has_an_app_gives_its_code_after_the_link_of_a_sign_up(
     db: Database, visitor: Visitor, mailer: Mailer, run_loop: Loop, mailbox: Mailbox
 ) -> None:
     ask(visitor)
-    assert run_loop(mailer.once()) == 1
+    assert run_loop(mailer.send_due()) == 1
     with db.write() as tx:  # meanwhile somebody has invited the same address
         user = users.add(tx, NEW, now_ms=clock.now_ms())
         given_codes(tx, user.id, clock.now_ms())
@@ -205,10 +205,10 @@ def test_a_link_that_is_old_or_replaced_makes_nothing(
     at_noon: None, visitor: Visitor, mailer: Mailer, run_loop: Loop, mailbox: Mailbox
 ) -> None:
     ask(visitor)
-    assert run_loop(mailer.once()) == 1
+    assert run_loop(mailer.send_due()) == 1
     replaced = mailbox.link()
     ask(visitor, company="Esi Farms")
-    assert run_loop(mailer.once()) == 1
+    assert run_loop(mailer.send_due()) == 1
     assert visitor.get(replaced).status_code == 401
     clock.move(SIGN_UP_MS)
     assert visitor.get(mailbox.link()).status_code == 401
@@ -221,9 +221,9 @@ def test_a_mail_that_fails_comes_again_and_its_last_link_counts(
 ) -> None:
     mailbox.is_out = True
     ask(visitor)
-    assert run_loop(mailer.once()) == 0
+    assert run_loop(mailer.send_due()) == 0
     mailbox.is_out = False
-    assert run_loop(mailer.once()) == 0
+    assert run_loop(mailer.send_due()) == 0
     clock.move(60_000)
     assert open_link(visitor, mailer, run_loop, mailbox).startswith("/portal/accounts/")
 

@@ -146,8 +146,8 @@ async def _opt_in(tx: HotTx, keywords: Sequence[PhonesKeyword]) -> list[PhonesKe
         some = [each for each in back if scoped is _of_number or not each.received.is_for_all]
         by_scope = _by_scope([scoped(each) for each in some])
         for (owner, scope), phones in sorted(by_scope.items()):
-            gone = await delete_opt_outs(tx, owner, phones, by=OptOutSource.KEYWORD, scope=scope)
-            lifted += [phones[phone] for phone in sorted({each.phone for each in gone})]
+            deleted = await delete_opt_outs(tx, owner, phones, by=OptOutSource.KEYWORD, scope=scope)
+            lifted += [phones[phone] for phone in sorted({each.phone for each in deleted})]
     return lifted
 
 

@@ -54,10 +54,10 @@ def conversations_page(
     """Returns a page of the account's conversations, by when the phone wrote last, newest first. It
     may hold fewer than `limit`, and still have a next one.
     """
-    mine = _of_account(account_id, sandbox)
+    of_account = _of_account(account_id, sandbox)
     walked_query = (
         sa.select(inbound.c.id, inbound.c.sender)
-        .where(*mine, inbound.c.sender.is_not(None))
+        .where(*of_account, inbound.c.sender.is_not(None))
         .order_by(inbound.c.id.desc())
     )
     if wanted.before is not None:

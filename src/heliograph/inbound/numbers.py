@@ -160,12 +160,12 @@ def give_back_numbers(tx: Connection, account_id: str, *, now_ms: int) -> None:
     """Removes an account's numbers, and takes it from shared ones whose other texts it got: the
     account is being closed.
     """
-    theirs = numbers.c.account_id == account_id
-    caught = numbers.c.catch_all_id == account_id
-    for row in tx.execute(sa.select(numbers).where(theirs | caught).order_by(numbers.c.id)):
+    is_owned = numbers.c.account_id == account_id
+    is_caught = numbers.c.catch_all_id == account_id
+    for row in tx.execute(sa.select(numbers).where(is_owned | is_caught).order_by(numbers.c.id)):
         _audit(tx, "number.remove", OwnNumber(**row._asdict()), now_ms)
-    tx.execute(numbers.delete().where(theirs))
-    tx.execute(numbers.update().where(caught).values(catch_all_id=None))
+    tx.execute(numbers.delete().where(is_owned))
+    tx.execute(numbers.update().where(is_caught).values(catch_all_id=None))
 
 
 def _the_number(tx: Connection, digits: str, carrier: str | None) -> OwnNumber:

@@ -131,23 +131,24 @@ def _apply(tx: Connection, some: Sequence[RowChange]) -> None:
 
 
 def _contacts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
-    mine, number = contacts.c.account_id == account_id, int(quoted.digits)
-    theirs = sa.select(contacts.c.id).where(mine, contacts.c.phone == number)  # goes last
-    yield from delete_rows(tx, opt_out_changes, opt_out_changes.c.contact_id.in_(theirs))
-    yield from delete_rows(tx, contacts, mine, contacts.c.phone == number)
+    of_account, number = contacts.c.account_id == account_id, int(quoted.digits)
+    # the contact goes last
+    contact_ids = sa.select(contacts.c.id).where(of_account, contacts.c.phone == number)
+    yield from delete_rows(tx, opt_out_changes, opt_out_changes.c.contact_id.in_(contact_ids))
+    yield from delete_rows(tx, contacts, of_account, contacts.c.phone == number)
     yield from delete_rows(
         tx, opt_outs, opt_outs.c.account_id == account_id, opt_outs.c.phone == number
     )
     yield from delete_rows(tx, contact_imports, contact_imports.c.account_id == account_id)
     texts = ("name", "email", "tags", "custom", "searched")
-    yield from redact(tx, contacts, texts, mine & (contacts.c.phone != number), quoted)
+    yield from redact(tx, contacts, texts, of_account & (contacts.c.phone != number), quoted)
 
 
 def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """Removes the number's own row: it was reached, or the campaign has not begun or has ended.
     What others get is touched where nothing will be sent.
     """
-    mine = campaign_recipients.c.group_id.in_(
+    of_account = campaign_recipients.c.group_id.in_(
         sa.select(groups.c.id).where(groups.c.account_id == account_id)
     )
     their = sa.select(campaigns.c.group_id).where(campaigns.c.account_id == account_id)
@@ -156,7 +157,7 @@ def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Row
         their.where(campaigns.c.status.not_in(STARTABLE))
     )
     yield from delete_rows(
-        tx, campaign_recipients, mine, campaign_recipients.c.recipient == int(quoted.digits)
+        tx, campaign_recipients, of_account, campaign_recipients.c.recipient == int(quoted.digits)
     )
     query = sa.select(*campaign_recipients.primary_key.columns, campaign_recipients.c.text).where(
         over | left_out,
@@ -174,11 +175,11 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowC
     """Takes the number out of campaigns. The cursor of one that has ended is set to nobody's
     number; that of one that goes on moves by itself.
     """
-    mine, number = campaigns.c.account_id == account_id, int(quoted.digits)
-    yield from redact(tx, campaigns, ("name", "text", "audience"), mine, quoted)
+    of_account, number = campaigns.c.account_id == account_id, int(quoted.digits)
+    yield from redact(tx, campaigns, ("name", "text", "audience"), of_account, quoted)
     for row in tx.execute(
         sa.select(campaigns.c.id).where(
-            mine, campaigns.c.cursor == number, campaigns.c.ended_at_ms.is_not(None)
+            of_account, campaigns.c.cursor == number, campaigns.c.ended_at_ms.is_not(None)
         )
     ):
         yield RowChange(campaigns, tuple(row), {"cursor": 0})
@@ -252,11 +253,11 @@ def _sites(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChang
     """Yields what a plugin told of the number. It goes as a whole: it is the shop's word, and
     nothing is made of it.
     """
-    mine = sa.select(sites.c.id).where(sites.c.account_id == account_id)
+    site_ids = sa.select(sites.c.id).where(sites.c.account_id == account_id)
     for table in (site_logs, site_events):
         texts = [column for column in table.c if isinstance(column.type, sa.String | sa.Text)]
         for raw_id, *values in stream(
-            tx, sa.select(table.c.id, *texts).where(table.c.site_id.in_(mine))
+            tx, sa.select(table.c.id, *texts).where(table.c.site_id.in_(site_ids))
         ):
             if any(quoted.stands_in(text) for text in values):
                 yield RowChange(table, (raw_id,), None)
@@ -264,12 +265,12 @@ def _sites(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChang
 
 def _customers(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """Takes the number from a customer, which stays."""
-    mine = (customers.c.partner_id == account_id) | (customers.c.account_id == account_id)
+    of_account = (customers.c.partner_id == account_id) | (customers.c.account_id == account_id)
     for row in tx.execute(
-        sa.select(customers.c.account_id).where(mine, customers.c.phone == quoted.digits)
+        sa.select(customers.c.account_id).where(of_account, customers.c.phone == quoted.digits)
     ):
         yield RowChange(customers, tuple(row), {"phone": ""})
-    yield from redact(tx, customers, ("label", "email"), mine, quoted)
+    yield from redact(tx, customers, ("label", "email"), of_account, quoted)
 
 
 def _texts_about(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:

@@ -24,7 +24,7 @@ def redact(
     tx: Connection,
     table: sa.Table,
     columns: Sequence[str],
-    mine: sa.ColumnElement[bool],
+    condition: sa.ColumnElement[bool],
     quoted: Quoted,
     joined: sa.FromClause | None = None,
 ) -> Iterator[RowChange]:
@@ -33,7 +33,7 @@ def redact(
     query = (
         sa.select(*keys, *(table.c[name] for name in columns))
         .select_from(table if joined is None else joined)
-        .where(mine)
+        .where(condition)
     )
     for row in stream(tx, query):
         texts = {name: row._mapping[table.c[name]] for name in columns}
@@ -45,8 +45,8 @@ def redact(
 
 
 def delete_rows(
-    tx: Connection, table: sa.Table, *mine: sa.ColumnElement[bool]
+    tx: Connection, table: sa.Table, *conditions: sa.ColumnElement[bool]
 ) -> Iterator[RowChange]:
-    """Removes the rows that are `mine`."""
-    for row in stream(tx, sa.select(*table.primary_key.columns).where(*mine)):
+    """Removes the rows that meet all `conditions`."""
+    for row in stream(tx, sa.select(*table.primary_key.columns).where(*conditions)):
         yield RowChange(table, tuple(row), None)

@@ -40,9 +40,9 @@ class RedisLimiter:
 
     async def take(self, key_id: str, per_minute: int) -> RateAllowance:
         # kept beside, so that a Redis that goes away leaves no gap
-        mine = self._alone.count(key_id, per_minute)
+        local = self._alone.count(key_id, per_minute)
         if clock.monotonic_s() < self._away_until_s:
-            return self._my_share(mine)
+            return self._my_share(local)
         window, reset_s = window_of(clock.now_ms())
         answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._waiting.append((f"heliograph:rate:{key_id}:{window}", answer))
@@ -50,17 +50,17 @@ class RedisLimiter:
             self._sending = asyncio.create_task(self._send())
         used = await answer
         if used < 0:
-            return self._my_share(mine)
+            return self._my_share(local)
         shared = RateAllowance(per_minute, per_minute - used, reset_s)
         # a Redis that is away, or was, or was emptied knows less than we do
-        return mine if mine.remaining < shared.remaining else shared
+        return local if local.remaining < shared.remaining else shared
 
-    def _my_share(self, mine: RateAllowance) -> RateAllowance:
+    def _my_share(self, local: RateAllowance) -> RateAllowance:
         """Returns this process's part of the limit. While nobody counts for all, each process
         lets through its part, and together they never let through more than the limit.
         """
-        return mine._replace(
-            remaining=mine.remaining - mine.limit + max(1, mine.limit // self._processes)
+        return local._replace(
+            remaining=local.remaining - local.limit + max(1, local.limit // self._processes)
         )
 
     async def _send(self) -> None:

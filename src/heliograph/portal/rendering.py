@@ -193,11 +193,11 @@ def static_files() -> dict[str, tuple[bytes, str]]:
     what is in it. So a browser may keep one for a year.
     """
     found = {}
-    ours = resources.files(__package__).joinpath("static")
-    built = ours.joinpath("built")
+    folder = resources.files(__package__).joinpath("static")
+    built = folder.joinpath("built")
     if not built.is_dir():
         raise FileNotFoundError("static/built is missing: `make install` makes it")
-    for file in (*ours.iterdir(), *built.iterdir()):
+    for file in (*folder.iterdir(), *built.iterdir()):
         if not file.is_file():
             continue
         content = file.read_bytes()

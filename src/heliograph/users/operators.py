@@ -30,8 +30,8 @@ def set_role(tx: Connection, user_id: str, role: OperatorRole, *, now_ms: int) -
         row = {"user_id": user_id, "role": role.value, "created_at_ms": now_ms}
         tx.execute(operators.insert().values(row))
     else:
-        it = operators.c.user_id == user_id
-        tx.execute(operators.update().where(it).values(role=role.value))
+        is_user = operators.c.user_id == user_id
+        tx.execute(operators.update().where(is_user).values(role=role.value))
     end_all_sessions(tx, user_id)
 
 
@@ -62,5 +62,5 @@ def has_weak_session(tx: Connection, session: Session) -> bool:
 
 def note_second_step(tx: Connection, session: Session) -> None:
     """Notes that the user of a session has just shown, in it, to have the app or the passkey."""
-    it = user_sessions.c.sha256 == bytes.fromhex(session.id)
-    tx.execute(user_sessions.update().where(it).values(is_two_step=True))
+    is_session = user_sessions.c.sha256 == bytes.fromhex(session.id)
+    tx.execute(user_sessions.update().where(is_session).values(is_two_step=True))

@@ -215,9 +215,9 @@ def sign_in(
 
 def rename(tx: Connection, user_id: str, passkey_id: str, name: str) -> None:
     """Gives a passkey another name. Raises NotFound, and InvalidRequest for what is no name."""
-    called = one_line("name", name, most=PASSKEY_NAME_MAX)
-    it = _is(user_id, passkey_id)
-    if tx.execute(passkeys.update().where(it).values(name=called)).rowcount == 0:
+    new_name = one_line("name", name, most=PASSKEY_NAME_MAX)
+    is_passkey = _is(user_id, passkey_id)
+    if tx.execute(passkeys.update().where(is_passkey).values(name=new_name)).rowcount == 0:
         raise NotFound("There is no such passkey.")
 
 
@@ -243,8 +243,8 @@ def _count(tx: Connection, passkey_id: str, counted: int, now_ms: int) -> None:
     is_later = columns.signatures < counted
     if counted == 0:
         is_later = columns.signatures == 0
-    it = passkeys.update().where(columns.id == passkey_id, is_later)
-    if tx.execute(it.values(signatures=counted, used_at_ms=now_ms)).rowcount == 0:
+    update = passkeys.update().where(columns.id == passkey_id, is_later)
+    if tx.execute(update.values(signatures=counted, used_at_ms=now_ms)).rowcount == 0:
         raise PasskeyRefused("This passkey has signed less often than before: it may be a copy.")
 
 

@@ -166,9 +166,9 @@ def know_browser(tx: Connection, user_id: str, secret: str, *, now_ms: int) -> s
     """
     secret = secret or secrets.token_urlsafe(_SECRET_OCTETS)
     columns = known_browsers.c
-    it = sa.and_(columns.sha256 == _about("browser", secret), columns.user_id == user_id)
+    is_browser = sa.and_(columns.sha256 == _about("browser", secret), columns.user_id == user_id)
     values: dict[str, Any] = {"expires_at_ms": now_ms + BROWSER_KNOWN_MS}
-    if tx.execute(known_browsers.update().where(it).values(**values)).rowcount == 0:
+    if tx.execute(known_browsers.update().where(is_browser).values(**values)).rowcount == 0:
         make_room(tx, known_browsers, user_id, columns.expires_at_ms, BROWSERS_MAX)
         values |= {"sha256": _about("browser", secret), "user_id": user_id}
         tx.execute(known_browsers.insert().values(**values))

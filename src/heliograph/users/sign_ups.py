@@ -97,11 +97,11 @@ def take_due(tx: Connection, *, now_ms: int) -> DueSignUp | None:
 
 def record_sent(tx: Connection, mail: DueSignUp) -> None:
     """Says that a mail was sent, or need not be. What a user has asked for is forgotten."""
-    it = sign_ups.c.id == mail.id
+    is_mail = sign_ups.c.id == mail.id
     if mail.is_user:
-        tx.execute(sign_ups.delete().where(it))
+        tx.execute(sign_ups.delete().where(is_mail))
     else:
-        tx.execute(sign_ups.update().where(it).values(due_at_ms=None))
+        tx.execute(sign_ups.update().where(is_mail).values(due_at_ms=None))
 
 
 def with_link(tx: Connection, link: str, *, now_ms: int) -> SignUp:

@@ -169,9 +169,9 @@ def use(tx: Connection, keys: Keys, user_id: str, code: str, *, now_ms: int) -> 
     used before. It is used then. Of two who have the same code at once, one gets through.
     """
     if is_recovery_code(code):
-        it = recovery_codes.c.sha256 == _hash(_read_recovery_code(code))
-        gone = recovery_codes.delete().where(it, recovery_codes.c.user_id == user_id)
-        return tx.execute(gone).rowcount == 1
+        is_code = recovery_codes.c.sha256 == _hash(_read_recovery_code(code))
+        deletion = recovery_codes.delete().where(is_code, recovery_codes.c.user_id == user_id)
+        return tx.execute(deletion).rowcount == 1
     row = tx.execute(sa.select(totps.c.secret).where(_is_confirmed(user_id))).first()
     if row is None:
         return False
@@ -180,8 +180,8 @@ def use(tx: Connection, keys: Keys, user_id: str, code: str, *, now_ms: int) -> 
         step = _step_of(Encrypted(keys, PURPOSE).unseal(row.secret), code, now_ms)
     if step is None:
         return False
-    used = totps.update().where(_is_confirmed(user_id), totps.c.last_step < step)
-    return tx.execute(used.values(last_step=step)).rowcount == 1
+    update = totps.update().where(_is_confirmed(user_id), totps.c.last_step < step)
+    return tx.execute(update.values(last_step=step)).rowcount == 1
 
 
 def _is_confirmed(user_id: str) -> sa.ColumnElement[bool]:

@@ -169,8 +169,8 @@ def set_role(tx: Connection, user_id: str, account_id: str, role: Role, *, now_m
 
 def remove_member(tx: Connection, user_id: str, account_id: str) -> None:
     """Takes a user's role in an account away, and ends the user's sessions. Raises NotFound."""
-    gone = tx.execute(members.delete().where(*_is_member(user_id, account_id))).rowcount
-    if not gone:
+    removed = tx.execute(members.delete().where(*_is_member(user_id, account_id))).rowcount
+    if not removed:
         raise NotFound("This user is no member of the account.")
     _withdraw_invitations(tx, user_id, account_id)
     end_all_sessions(tx, user_id)

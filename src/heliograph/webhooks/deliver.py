@@ -183,9 +183,9 @@ class Deliveries:
                     for target_id in sorted(target.id for target in targets)
                 ],
             )
-        ours = {endpoint.endpoint_id for endpoint in taken}
+        taken_ids = {endpoint.endpoint_id for endpoint in taken}
         for target in targets:
-            if target.id in ours:
+            if target.id in taken_ids:
                 self._recorder.failing_since[target.id] = target.failing_since_ms
                 receiver = EndpointWorker(
                     target,

@@ -145,8 +145,10 @@ def count_quarter(db: Database, quarter: MarkedQuarter, now_ms: int) -> int:
         found = count_messages(tx, quarter.quarter_ms) if is_whole else {}
     with db.write() as tx:
         # whoever counts it, too, waits; and who comes so late that it was settled stores nothing
-        mine = sa.select(rollup_marks.c.slot).where(rollup_marks.c.quarter_ms == quarter.quarter_ms)
-        if not tx.execute(mine.with_for_update()).all():
+        marks = sa.select(rollup_marks.c.slot).where(
+            rollup_marks.c.quarter_ms == quarter.quarter_ms
+        )
+        if not tx.execute(marks.with_for_update()).all():
             return 0
         # retention may have deleted some of it meanwhile
         is_whole = is_whole and quarter.quarter_ms >= whole_from_ms(tx)

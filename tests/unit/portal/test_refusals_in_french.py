@@ -131,7 +131,7 @@ PUT_TOGETHER: Final = {
     ],
 }
 # what makes a refusal, and which of its arguments says why
-MAKERS: Final = {"ValueError": 0, "refused": 1, "FieldError": 1, "refuse": 1}
+MAKERS: Final = {"ValueError": 0, "invalid_field": 1, "FieldError": 1, "refuse": 1}
 
 
 class Said(NamedTuple):

@@ -356,12 +356,8 @@ class Hosts:
             if isinstance(reply, HostStatus) and self._objection(reply) is None
         ]
         if not usable:
-            self._no_host = NoHost(
-                "no host can be written to: "
-                + "; ".join(
-                    f"{host.label} {self._in_words(replies.get(host))}" for host in self.all
-                )
-            )
+            states = [f"{host.label} {self._in_words(replies.get(host))}" for host in self.all]
+            self._no_host = NoHost(f"no host can be written to: {'; '.join(states)}")
             return
         newest = max(timeline for timeline, _ in usable)
         self._chosen = next(host for host in self.all if (newest, host) in usable)

@@ -93,18 +93,18 @@ def create_listed(
     sandbox: bool,
     tell: Tell = lambda people: None,
     most: int = NUMBERS_MAX,
-    run_once: Callable[[Connection, Callable[[Connection], Campaign]], Campaign] = _each_time,
+    make_once: Callable[[Connection, Callable[[Connection], Campaign]], Campaign] = _each_time,
 ) -> FileResult:
     """Makes a draft to the numbers of a file, of which there may be at `most` so many. Bad lines
     are left out, and reported. A file that cannot be read to its end, or in which nobody is left,
-    makes no campaign; one whose reading was killed cannot be launched. `run_once` calls what makes
+    makes no campaign; one whose reading was killed cannot be launched. `make_once` calls what makes
     the draft, in the first transaction. If the request was carried out before, it raises an error
     instead, which ends this.
 
     Raises InvalidRequest, as `create` does, and StorageQuotaReached.
     """
     campaign = db.transact(
-        lambda tx: run_once(
+        lambda tx: make_once(
             tx,
             lambda tx: create(tx, account_id, request, sandbox=sandbox, now_ms=clock.now_ms()),
         )

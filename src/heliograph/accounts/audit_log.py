@@ -89,9 +89,9 @@ def write_counted(
     an hour (UTC) has an entry, and further ones of the same author and action are counted in it.
     It then names no record. Its time is the beginning of the hour.
     """
-    said = f"{account_id} {author.kind.value} {author.id} {entry.action}".encode()
+    identity = f"{account_id} {author.kind.value} {author.id} {entry.action}".encode()
     hour_ms = now_ms - now_ms % COUNTED_MS
-    number = ids.number_by_digest(hour_ms, hashlib.sha256(said).digest())
+    number = ids.number_by_digest(hour_ms, hashlib.sha256(identity).digest())
     row = _row(number, account_id, author, entry._replace(detail=COUNTED.format(1)))
     if _count_one_more(tx, row["id"]):
         return

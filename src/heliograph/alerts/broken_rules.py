@@ -162,17 +162,17 @@ def _failing_webhooks(check: _RuleCheck, failing_min: int) -> Iterator[Breach]:
         limit=FOUND_MAX,
     )
     for endpoint in troubled:
-        shown = endpoints.text_id(endpoint.id)
+        text_id = endpoints.text_id(endpoint.id)
         owner = accounts.by_id(check.tx, endpoint.account_id).name
         is_disabled = endpoint.disabled_at_ms is not None
         yield Breach(
             AlertKind.WEBHOOK_FAILING,
             endpoint.id,
             f"A webhook endpoint of {owner} fails",
-            f"{shown} has disabled itself after its failures."
+            f"{text_id} has disabled itself after its failures."
             if is_disabled
-            else f"{shown} has met nothing but failures for {failing_min} minutes or longer.",
-            f"Tell the customer. Run heliograph webhook attempts {shown} to see why it fails.",
+            else f"{text_id} has met nothing but failures for {failing_min} minutes or longer.",
+            f"Tell the customer. Run heliograph webhook attempts {text_id} to see why it fails.",
         )
 
 

@@ -53,9 +53,9 @@ def find_breaches(tx: Connection, now_ms: int) -> CurrentBreaches:
     return CurrentBreaches(found, hold_ms, is_quiet=not (found.breaches or is_open))
 
 
-def store_found(tx: Connection, seen: CurrentBreaches, now_ms: int) -> AlertsChanged:
+def store_found(tx: Connection, current: CurrentBreaches, now_ms: int) -> AlertsChanged:
     """Compares what is wrong with what is known to be, and stores what has changed."""
-    found, hold_ms, _ = seen
+    found, hold_ms, _ = current
     breaches = {(str(breach.kind), breach.subject): breach for breach in found.breaches}
     looked = AlertsChanged([], [])
     query = sa.select(alerts).where(_NOT_OVER).order_by(alerts.c.id)
@@ -105,8 +105,8 @@ def _still_wrong(tx: Connection, row: Any, breach: "Breach", now_ms: int, hold_m
         _change(tx, row.id, {"fine_since_ms": None})
     if row.opened_at_ms is not None or now_ms - row.began_at_ms < hold_ms:
         return False
-    told = {**_stored(breach), "opened_at_ms": now_ms}
-    if not _change(tx, row.id, told, alerts.c.opened_at_ms.is_(None)):
+    changes = {**_stored(breach), "opened_at_ms": now_ms}
+    if not _change(tx, row.id, changes, alerts.c.opened_at_ms.is_(None)):
         return False  # another process was faster
     for recipient in all_recipients(tx):
         queue_notification(tx, recipient, OPENED, row.id, now_ms)
@@ -125,10 +125,10 @@ def _is_ended(tx: Connection, row: Any, now_ms: int, hold_ms: int) -> bool:
         return False
     if not _change(tx, row.id, {"over_at_ms": now_ms}, alerts.c.over_at_ms.is_(None)):
         return False
-    told = sa.select(alert_tellings.c.recipient_id).where(alert_tellings.c.alert_id == row.id)
-    heard = set(tx.execute(told).scalars())
+    query = sa.select(alert_tellings.c.recipient_id).where(alert_tellings.c.alert_id == row.id)
+    notified_ids = set(tx.execute(query).scalars())
     for recipient in all_recipients(tx):
-        if recipient.id in heard:  # who was added since knows of no beginning
+        if recipient.id in notified_ids:  # who was added since knows of no beginning
             queue_notification(tx, recipient, OVER, row.id, now_ms)
     return True
 

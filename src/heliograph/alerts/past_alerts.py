@@ -94,8 +94,8 @@ def _with_notifications(tx: Connection, query: "sa.Select[Any]") -> list[KnownAl
     found = records_of(KnownAlert, tx.execute(query))
     columns = alert_tellings.c
     of_them = sa.select(*_NOTIFICATION).where(columns.alert_id.in_([alert.id for alert in found]))
-    told: defaultdict[str | None, list[AlertNotification]] = defaultdict(list)
+    notifications_by_alert: defaultdict[str | None, list[AlertNotification]] = defaultdict(list)
     for row in tx.execute(of_them.order_by(columns.id).limit(NOTIFICATIONS_MAX)):
         notification = AlertNotification(**row._asdict())
-        told[notification.alert_id].append(notification)
-    return [alert._replace(notifications=told[alert.id]) for alert in found]
+        notifications_by_alert[notification.alert_id].append(notification)
+    return [alert._replace(notifications=notifications_by_alert[alert.id]) for alert in found]

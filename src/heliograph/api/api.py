@@ -63,7 +63,7 @@ class Api:
         self, endpoints: Iterable[Endpoint], cache: ConfigCache, limiter: Limiter, commits: Commits
     ) -> None:
         self._routes = EndpointTable(endpoints)
-        self.meant = self._routes.meant
+        self.suggestions = self._routes.suggestions
         self._cache = cache
         self._limiter = limiter
         self._threads = Threads(commits)
@@ -163,7 +163,7 @@ class EndpointTable:
             if "GET" in methods:
                 # the same answer without its body (RFC 9110, 9.3.2)
                 methods["HEAD"] = methods["GET"]
-        self.meant = PathSuggestions(by_path)
+        self.suggestions = PathSuggestions(by_path)
         self._fixed = {path: methods for path, methods in by_path.items() if "{" not in path}
         self._templates = [
             (path.split("/"), methods) for path, methods in by_path.items() if "{" in path
@@ -182,13 +182,13 @@ class EndpointTable:
             if not methods or method in with_id:
                 methods, parameters = with_id, found
         if not methods:
-            raise NoSuchPath(self.meant.not_found(method, path))
+            raise NoSuchPath(self.suggestions.not_found(method, path))
         endpoint = methods.get(method)
         if endpoint is None:
             allowed = sorted(methods)
             raise MethodNotAllowed(
                 allowed,
-                self.meant.not_answered(
+                self.suggestions.not_answered(
                     method, path if path in self._fixed else methods[allowed[0]].path, allowed
                 ),
             )
@@ -379,5 +379,5 @@ async def respond(scope: Scope, send: Send, status: int, headers: Headers, body:
         await answer(status, headers, body)
         return
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    shown = b"" if scope["method"] == "HEAD" else body
-    await send({"type": "http.response.body", "body": shown})
+    body_sent = b"" if scope["method"] == "HEAD" else body
+    await send({"type": "http.response.body", "body": body_sent})

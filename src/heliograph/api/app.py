@@ -75,8 +75,8 @@ MakePages = Callable[[Acceptor], WebPages | None]
 
 class App:
     """Answers everything that one process serves over HTTP. Call `start` before the first request,
-    and `stop` after the last. `beside` makes the pages that are served at the same port, if any,
-    from what accepts their sends.
+    and `stop` after the last. `make_pages` makes the pages that are served at the same port, if
+    any, from what accepts their sends.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class App:
         settings: Settings,
         db: Database,
         on_queued: Callable[[set[int]], None],
-        beside: MakePages = lambda _: None,
+        make_pages: MakePages = lambda _: None,
     ) -> None:
         numbering_plans.load()
         self._settings = settings
@@ -93,7 +93,7 @@ class App:
         self.limiter = RedisLimiter(settings.redis_url) if settings.redis_url else MemoryLimiter()
         self.queue = FairQueue()
         acceptor = acceptor_for(db, self.cache, on_queued, self.queue)
-        self._beside = beside(acceptor)
+        self._web_pages = make_pages(acceptor)
         table = endpoints(db, self.cache, acceptor, settings)
         self.api = Api(table, self.cache, self.limiter, db.commits)
         self._writable = Writable(db)
@@ -134,8 +134,8 @@ class App:
             ),
             asyncio.create_task(watch_loop_delay()),
         ]
-        if self._beside is not None:
-            await self._beside.start()
+        if self._web_pages is not None:
+            await self._web_pages.start()
 
     async def stop(self) -> None:
         await cancelling.cancel_and_wait(*self._tasks)
@@ -144,8 +144,8 @@ class App:
         if isinstance(self.limiter, RedisLimiter):
             await self.limiter.close()
         self.api.close()
-        if self._beside is not None:
-            await self._beside.close()
+        if self._web_pages is not None:
+            await self._web_pages.close()
         for each in (self._readiness, self._writable, self._metrics_threads, self.cache):
             await each.close()
 
@@ -175,8 +175,8 @@ class App:
         if scope["type"] != "http":
             return
         path: str = scope["path"]
-        if self._beside is not None and self._beside.is_mine(path):
-            await self._beside(scope, receive, send)
+        if self._web_pages is not None and self._web_pages.is_mine(path):
+            await self._web_pages(scope, receive, send)
             return
         if self._cors is not None and path.startswith(f"{BASE_PATH}/"):
             send = self._cors.sending(scope, send)
@@ -187,7 +187,7 @@ class App:
         if path not in self._pages and (path.startswith(f"{BASE_PATH}/") or path == BASE_PATH):
             await self.api(scope, receive, send)
         else:
-            await answer_page(self._pages, scope, send, self.api.meant)
+            await answer_page(self._pages, scope, send, self.api.suggestions)
 
     async def _health(self, scope: Scope) -> PageAnswer:
         """Answers that the process is there."""

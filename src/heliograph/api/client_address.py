@@ -32,10 +32,10 @@ class Proxies:
         peer = _address(scope["client"][0]) if scope.get("client") else None
         if peer is None or not self._ours(peer):
             return peer
-        said = b",".join(
+        forwarded_for = b",".join(
             value for name, value in scope["headers"] if name == b"x-forwarded-for"
         ).decode("latin-1")
-        for entry in reversed(said.split(",")):
+        for entry in reversed(forwarded_for.split(",")):
             address = _address(entry.strip())
             if address is None or not self._ours(address):
                 return address

@@ -59,7 +59,7 @@ async def serve_until_stopped(
     """
     for task in keeping:
         # cancelled by whoever has stopped it: all is well
-        task.add_done_callback(lambda kept: None if kept.cancelled() else server.stop())
+        task.add_done_callback(lambda ended: None if ended.cancelled() else server.stop())
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     await until(lambda: server.started or serving.done(), look_s=STARTING_POLL_S)
     host, port, *_ = listener.getsockname()
@@ -79,10 +79,10 @@ async def _unless_stopped(
     """Returns what `when_ready` returns, or False when the server was told to stop before it
     had.
     """
-    told = asyncio.create_task(ready)
-    await asyncio.wait({told, serving}, return_when=asyncio.FIRST_COMPLETED)
-    if told.done():
-        return told.result()
-    told.cancel()
-    await asyncio.gather(told, return_exceptions=True)
+    readiness = asyncio.create_task(ready)
+    await asyncio.wait({readiness, serving}, return_when=asyncio.FIRST_COMPLETED)
+    if readiness.done():
+        return readiness.result()
+    readiness.cancel()
+    await asyncio.gather(readiness, return_exceptions=True)
     return False

@@ -25,10 +25,10 @@ Page: TypeAlias = Callable[[Scope], Awaitable[PageAnswer]]
 
 
 async def answer_page(
-    pages: Mapping[str, Page], scope: Scope, send: Send, meant: PathSuggestions
+    pages: Mapping[str, Page], scope: Scope, send: Send, suggestions: PathSuggestions
 ) -> None:
     """Answers a request for one of the pages, each of which raises ServiceError when it cannot be
-    shown. `meant` knows the API's paths.
+    shown. `suggestions` knows the API's paths.
     """
     path: str = scope["path"]
     request_id = new_request_id()
@@ -36,7 +36,7 @@ async def answer_page(
     try:
         # under one spelling only: a proxy judges what it passes on by that
         if path not in pages or scope["raw_path"] != path.encode():
-            raise NoSuchPath(meant.not_below_base(scope["method"], path, pages))
+            raise NoSuchPath(suggestions.not_below_base(scope["method"], path, pages))
         if scope["method"] not in METHODS:
             raise MethodNotAllowed([*METHODS], f"{path} answers {', '.join(METHODS)}. {DESCRIBED}")
         body, headers = await pages[path](scope)

@@ -33,7 +33,7 @@ class Threads:
         name: str = "request",
     ) -> None:
         self._commits = commits
-        self._hears = False
+        self._is_listening = False
         # what requests that change something wait for
         self._changing: set[asyncio.Future[Any]] = set()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
@@ -65,9 +65,9 @@ class Threads:
     async def _change(self, work: Callable[[], T]) -> T:
         self._commits.check()
         loop = asyncio.get_running_loop()
-        if not self._hears:
+        if not self._is_listening:
             self._commits.on_unconfirmed(self._give_up)
-            self._hears = True
+            self._is_listening = True
         answer: asyncio.Future[T] = loop.create_future()
         self._changing.add(answer)
 

@@ -37,14 +37,14 @@ class WebPagesApp:
         acceptor = acceptor_for(db, self._cache, _queue_nothing, FairQueue())
         self._alone = make(self.proxies.client_of, acceptor)
         self._readiness = Readiness(at_once=[self._require_not_stopping], checks=[has_schema(db)])
-        self._meant = PathSuggestions({})
+        self._suggestions = PathSuggestions({})
         self._pages: dict[str, Page] = {"/healthz": self._health, "/readyz": self._ready}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         if scope["path"] in self._pages:
-            await answer_page(self._pages, scope, send, self._meant)
+            await answer_page(self._pages, scope, send, self._suggestions)
         else:
             await self._alone(scope, receive, send)
 

@@ -144,7 +144,7 @@ def _too_many(message: MessagePosition) -> Iterator[tuple[str, str]]:
     those rows behind, until their turn or their validity ends. What was sent once more after a
     doubt may also be settled by its first try.
     """
-    places, in_flight, again = message.places, message.in_flight, message.parts_resent
+    places, in_flight, resent_parts = message.places, message.in_flight, message.parts_resent
     if message.segments == 1 and len(places) + len(in_flight) > 1:
         yield (
             UNEXPLAINED,
@@ -156,7 +156,11 @@ def _too_many(message: MessagePosition) -> Iterator[tuple[str, str]]:
     elif len({place.carrier_id for place in places}) < len(places):
         yield UNEXPLAINED, "it waits for one carrier more than once"
     elif any(place.is_first for place in places) and (
-        len(places) > 1 or in_flight or message.parts_accepted or again or message.status != QUEUED
+        len(places) > 1
+        or in_flight
+        or message.parts_accepted
+        or resent_parts
+        or message.status != QUEUED
     ):
         yield (
             UNEXPLAINED,
@@ -165,9 +169,14 @@ def _too_many(message: MessagePosition) -> Iterator[tuple[str, str]]:
                 " a carrier"
             ),
         )
-    if message.segments == 1 and message.status != QUEUED and not again and (places or in_flight):
+    if (
+        message.segments == 1
+        and message.status != QUEUED
+        and not resent_parts
+        and (places or in_flight)
+    ):
         yield UNEXPLAINED, f"it is {message.status}, but still waits in the queue, or is in flight"
-    elif any(not segment.parts & (~message.parts_accepted | again) for segment in in_flight):
+    elif any(not segment.parts & (~message.parts_accepted | resent_parts) for segment in in_flight):
         yield UNEXPLAINED, "a segment in flight was accepted before, and was not to be sent again"
 
 

@@ -45,9 +45,9 @@ def causes(
     `submits` are those of this message. `is_unmatched` says whether a submission's receipt has
     found no message.
     """
-    said = _statements_of(message, submits, overrides, log, is_unmatched)
+    statements = _statements_of(message, submits, overrides, log, is_unmatched)
     if message.status == DELIVERED:
-        missing = message.all_parts & ~said.delivered
+        missing = message.all_parts & ~statements.delivered
         if missing:
             yield (
                 UNEXPLAINED,
@@ -57,7 +57,7 @@ def causes(
                 ),
             )
     if message.status == FAILED:
-        yield from _failures(message, submits, overrides, said.receipts)
+        yield from _failures(message, submits, overrides, statements.receipts)
 
 
 def _statements_of(
@@ -75,9 +75,9 @@ def _statements_of(
         parts = parts_of(message, submit)
         # of two tries the one that has counted
         is_heard = submit.owner == message.id or not parts & owned or not is_unmatched(submit)
-        heard = submit.receipts if is_heard else 0
-        receipts |= heard
-        if submit.is_taken and (heard & DELIVRD or not submit.wants_receipt):
+        reported = submit.receipts if is_heard else 0
+        receipts |= reported
+        if submit.is_taken and (reported & DELIVRD or not submit.wants_receipt):
             delivered |= parts
     if message.status == DELIVERED and not receipts & DELIVRD:
         delivered = 0  # where one segment asks for a receipt, it decides for the others

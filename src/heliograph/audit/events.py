@@ -141,7 +141,7 @@ def _of_messages(
     there; those of a message have the message's own time.
     """
     first = first_kept(tx, MESSAGES)
-    told = _MessageEvents(tx, ids.text_of_raw("msg", first))
+    message_events = _MessageEvents(tx, ids.text_of_raw("msg", first))
     columns = messages.c
     query = sa.select(
         raw_id(columns.id).label("id"),
@@ -156,8 +156,8 @@ def _of_messages(
     query = query.where(columns.id >= first).order_by(columns.id)
     for message in stream_records(tx, query, _MessageTimes):
         text_id = ids.text_of_raw("msg", message.id)
-        yield from told.before(text_id)
-        events = told.of(text_id)
+        yield from message_events.before(text_id)
+        events = message_events.of(text_id)
         for change in _changes(message):
             kind = KIND_OF[change.status]
             due = (
@@ -172,7 +172,7 @@ def _of_messages(
             of_kind = [event for event in events if event.kind == kind]
             for what in _of_change(text_id, change, of_kind, due=due):
                 yield Discrepancy(message.account_id, what)
-    yield from told.left()
+    yield from message_events.left()
 
 
 def _changes(message: _MessageTimes) -> Iterator[_Change]:
@@ -195,8 +195,8 @@ class _MessageEvents:
     """
 
     def __init__(self, tx: Connection, first: str) -> None:
-        told = (event for event in _message_events(tx) if event.about >= first)
-        self._groups = groupby(told, key=attrgetter("about"))
+        events = (event for event in _message_events(tx) if event.about >= first)
+        self._groups = groupby(events, key=attrgetter("about"))
         self._about: str | None = None
         self._events: Iterator[_AuditedEvent] = iter(())
         self._advance()

@@ -51,12 +51,12 @@ def verify_opt_outs(
     tx: Connection, listeners: EndpointsByAccount, since_ms: int
 ) -> Iterator[Discrepancy]:
     """Yields which opt-outs lack their event, of those that were made since then."""
-    told = groupby(_opt_out_events(tx, since_ms), key=attrgetter("at_ms"))
-    told_ms, events = next(told, (None, iter(())))
+    event_groups = groupby(_opt_out_events(tx, since_ms), key=attrgetter("at_ms"))
+    event_ms, events = next(event_groups, (None, iter(())))
     for made_ms, made in groupby(_standing(tx, since_ms), key=attrgetter("at_ms")):
-        while told_ms is not None and told_ms < made_ms:
-            told_ms, events = next(told, (None, iter(())))
-        found = {event.key for event in events} if told_ms == made_ms else set()
+        while event_ms is not None and event_ms < made_ms:
+            event_ms, events = next(event_groups, (None, iter(())))
+        found = {event.key for event in events} if event_ms == made_ms else set()
         for each in made:
             key: _OptOutKey = each.key
             is_told = key in found or key._replace(phone=None) in found
@@ -71,7 +71,7 @@ def verify_opt_outs(
                     f" {ids.text_of_raw(OPT_OUT_PREFIX, each.id)}, which was made at"
                     f" {rfc3339(made_ms)}",
                 )
-    for _ in told:  # else its cursor stays open
+    for _ in event_groups:  # else its cursor stays open
         pass
 
 

@@ -57,8 +57,8 @@ def ask_proof(tx: Connection, asked_by: str, now_ms: int) -> StoredProof | None:
     if open_proof(tx) is not None:
         return None
     columns = ledger_proofs.c
-    kept = sa.select(columns.id).order_by(columns.id.desc()).limit(PROOFS_KEPT_MAX - 1)
-    kept_ids = list(tx.execute(kept).scalars())
+    newest = sa.select(columns.id).order_by(columns.id.desc()).limit(PROOFS_KEPT_MAX - 1)
+    kept_ids = list(tx.execute(newest).scalars())
     of_findings = ledger_proof_findings.c.proof_id.not_in(kept_ids)
     tx.execute(sa.delete(ledger_proof_findings).where(of_findings))
     tx.execute(sa.delete(ledger_proofs).where(columns.id.not_in(kept_ids)))

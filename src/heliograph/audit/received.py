@@ -62,16 +62,16 @@ def verify_received(
     """
     groups = groupby(_text_events(tx), key=attrgetter("about"))
     nothing = ("", iter(()))
-    about, told = next(groups, nothing)
+    about, group = next(groups, nothing)
     for text in _stored_texts(tx):
         text_id = ids.text_of_raw(INBOUND_PREFIX, text.id)
         while about and about < text_id:
-            yield from _without_text(told)
-            about, told = next(groups, nothing)
+            yield from _without_text(group)
+            about, group = next(groups, nothing)
         events = list[_ReceivedEvent]()
         if about == text_id:
-            events = list(told)
-            about, told = next(groups, nothing)
+            events = list(group)
+            about, group = next(groups, nothing)
         due = (
             text.account_id is not None
             and text.id >= first_event
@@ -90,8 +90,8 @@ def verify_received(
         for what in _of_text(text, text_id, events, due=due):
             yield Discrepancy(owner, what)
     while about:
-        yield from _without_text(told)
-        about, told = next(groups, nothing)
+        yield from _without_text(group)
+        about, group = next(groups, nothing)
 
 
 def _of_text(

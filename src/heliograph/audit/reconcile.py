@@ -234,14 +234,14 @@ class Reconciliation:
 
 def _unmatched(tx: Connection) -> set[str]:
     """Returns the ids in receipts that have found no message."""
-    refs, kept = carrier_refs.c, unmatched_receipts.c
+    refs, unmatched = carrier_refs.c, unmatched_receipts.c
     found = {
         plain_id(printed)
         for (printed,) in stream(
             tx, sa.select(sa.func.coalesce(refs.printed, refs.ref)).where(refs.message_id.is_(None))
         )
     }
-    for ref, raw in stream(tx, sa.select(kept.ref, kept.raw)):
+    for ref, raw in stream(tx, sa.select(unmatched.ref, unmatched.raw)):
         text = _ID_IN_TEXT.search(raw)
         printed = ref or (text[1].decode("ascii") if text else None)
         if printed:

@@ -29,20 +29,20 @@ def repetitions(
     may_by_itself = True
     read_late: Submit | None = None
     for before, submit in zip([None, *submits], submits, strict=False):
-        said = [at_ms for at_ms in resent_ms if at_ms <= submit.at_ms]
+        resends_asked = [at_ms for at_ms in resent_ms if at_ms <= submit.at_ms]
         # what was said several times before one submission: those between never came to the SMSC
-        resent_ms = resent_ms[len(said) :]
+        resent_ms = resent_ms[len(resends_asked) :]
         if before is None:
             # or it is of before that, and was read when it was sent again already: on another
             # connection
-            read_late = submit if said else None
+            read_late = submit if resends_asked else None
             continue
         if submit in repeated:
             continue
         repeated.add(submit)
         is_late = before is read_late and before.connection is submit.connection
         by_itself = may_by_itself and before.may_be_unheard and not is_late
-        has_reason = is_marked and (bool(said) or by_itself)
+        has_reason = is_marked and (bool(resends_asked) or by_itself)
         if before.is_taken and not has_reason and submit.at_ms <= asked_ms:
             yield (
                 UNEXPLAINED,
@@ -51,4 +51,4 @@ def repetitions(
                     f" taken it ({before.where})"
                 ),
             )
-        may_by_itself = may_by_itself and not before.is_taken and not said
+        may_by_itself = may_by_itself and not before.is_taken and not resends_asked

@@ -38,24 +38,24 @@ def _wrong(tx: Connection, *, marked_too: bool) -> Iterator[Discrepancy]:
             sa.select(rollups.c.quarter_ms).distinct().where(rollups.c.quarter_ms >= from_ms)
         ).scalars()
     )
-    there = set(quarters_with_messages(tx, from_ms))
+    with_messages = set(quarters_with_messages(tx, from_ms))
     nothing = dict.fromkeys(COUNTS, 0)
-    for quarter_ms in sorted((stored | there) - marked):
-        right, kept = count_messages(tx, quarter_ms), _kept(tx, quarter_ms)
-        for key in sorted(right.keys() | kept.keys()):
-            what = _difference(key, right.get(key, nothing), kept.get(key, nothing))
+    for quarter_ms in sorted((stored | with_messages) - marked):
+        right, stored_counts = count_messages(tx, quarter_ms), _stored_counts(tx, quarter_ms)
+        for key in sorted(right.keys() | stored_counts.keys()):
+            what = _difference(key, right.get(key, nothing), stored_counts.get(key, nothing))
             if what is not None:
                 yield Discrepancy(key.account_id, what)
 
 
-def _difference(key: RollupKey, right: Counts, kept: Counts) -> str | None:
-    if right == kept:
+def _difference(key: RollupKey, right: Counts, stored: Counts) -> str | None:
+    if right == stored:
         return None
     mode = "sandbox" if key.sandbox else "live"
     figures = [
-        f"{name} {kept[name]} (its messages add up to {right[name]})"
+        f"{name} {stored[name]} (its messages add up to {right[name]})"
         for name in COUNTS
-        if kept[name] != right[name]
+        if stored[name] != right[name]
     ]
     return (
         f"the roll-up of {rfc3339(key.quarter_ms)}, {mode}, {key.country_code or 'no country'},"
@@ -63,7 +63,7 @@ def _difference(key: RollupKey, right: Counts, kept: Counts) -> str | None:
     )
 
 
-def _kept(tx: Connection, quarter_ms: int) -> dict[RollupKey, Counts]:
+def _stored_counts(tx: Connection, quarter_ms: int) -> dict[RollupKey, Counts]:
     query = sa.select(rollups).where(rollups.c.quarter_ms == quarter_ms)
     return {
         RollupKey(**{name: row._mapping[name] for name in RollupKey._fields}): {

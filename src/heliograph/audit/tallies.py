@@ -25,7 +25,7 @@ NOTHING: Final = GroupTally()
 def verify_tallies(tx: Connection) -> list[Discrepancy]:
     """Returns what is wrong with tallies: nothing, if all agree, and at most DISCREPANCIES_MAX."""
     first = first_kept(tx, MESSAGES)
-    counted, kept = _count_messages(tx, first), _kept(tx)
+    counted, stored = _count_messages(tx, first), _stored_tallies(tx)
     query = sa.select(
         groups.c.id,
         raw_id(groups.c.account_id).label("account_id"),
@@ -36,27 +36,29 @@ def verify_tallies(tx: Connection) -> list[Discrepancy]:
         for row in tx.execute(query.order_by(groups.c.id))
         if (
             what := _difference(
-                row.campaign_id, counted.get(row.id, NOTHING), kept.get(row.id, NOTHING)
+                row.campaign_id, counted.get(row.id, NOTHING), stored.get(row.id, NOTHING)
             )
         )
     )
     return list(islice(wrong, DISCREPANCIES_MAX))
 
 
-def _difference(campaign_id: str, counted: GroupTally, kept: GroupTally) -> str | None:
-    if counted == kept:
+def _difference(campaign_id: str, counted: GroupTally, stored: GroupTally) -> str | None:
+    if counted == stored:
         return None
     figures = [
-        f"{name} {says} (its messages add up to {is_})"
-        for name, says, is_ in zip(GroupTally._fields, kept, counted, strict=True)
-        if says != is_
+        f"{name} {stored_figure} (its messages add up to {counted_figure})"
+        for name, stored_figure, counted_figure in zip(
+            GroupTally._fields, stored, counted, strict=True
+        )
+        if stored_figure != counted_figure
     ]
     return (
         f"the tallies of {ids.text_of_raw(CAMPAIGN_PREFIX, campaign_id)} say {', '.join(figures)}"
     )
 
 
-def _kept(tx: Connection) -> dict[int, GroupTally]:
+def _stored_tallies(tx: Connection) -> dict[int, GroupTally]:
     columns = [sa.func.sum(tallies.c[name]).label(name) for name in GroupTally._fields]
     query = sa.select(tallies.c.group_id, *columns).group_by(tallies.c.group_id)
     return {

@@ -45,7 +45,7 @@ class Host(NamedTuple):
     URL.
     """
 
-    shown: str
+    label: str
     url: str
 
 
@@ -94,15 +94,15 @@ def _places(in_authority: str, in_options: str, ports: str) -> list[_Place]:
     """Returns the hosts and ports. The options fill in what does not stand in the authority, as in
     libpq.
     """
-    listed = (in_authority or in_options).split(",")
+    hosts = (in_authority or in_options).split(",")
     more = ports.split(",") if ports else [""]
-    if len(more) not in (1, len(listed)):
+    if len(more) not in (1, len(hosts)):
         raise WrongUrl(
-            f"{len(more)} ports for {len(listed)} hosts", "one port, or one for each host"
+            f"{len(more)} ports for {len(hosts)} hosts", "one port, or one for each host"
         )
     places = [
         _place(host, port)
-        for host, port in zip(listed, more * len(listed) if len(more) == 1 else more, strict=True)
+        for host, port in zip(hosts, more * len(hosts) if len(more) == 1 else more, strict=True)
     ]
     if len(places) > 1 and not all(place.name for place in places):
         raise WrongUrl(
@@ -134,8 +134,8 @@ def _host(who: str, place: _Place, name: str, options: dict[str, str]) -> Host:
     else:
         authority = place.name + (f":{place.port}" if place.port else "")
     query = f"?{urlencode(options, quote_via=quote)}" if options else ""
-    shown = f"{place.name}:{place.port or DEFAULT_PORT}" if place.name else "the default host"
-    return Host(shown, f"postgresql://{who}{authority}/{name}{query}")
+    label = f"{place.name}:{place.port or DEFAULT_PORT}" if place.name else "the default host"
+    return Host(label, f"postgresql://{who}{authority}/{name}{query}")
 
 
 def without_password(url: str) -> str:

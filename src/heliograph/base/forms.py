@@ -157,8 +157,8 @@ class Form:
         instead = probable_names(missing, self._unread) if missing else {}
         for field, sent in instead.items():
             self.errors[missing[field]] = FieldError(field, f"{REQUIRED}; found {sent!r} instead")
-        told = set(instead.values())  # one slip is one error
-        self.errors = [error for error in self.errors if error.field not in told]
+        slips = set(instead.values())  # one slip is one error
+        self.errors = [error for error in self.errors if error.field not in slips]
 
     def warnings(self) -> list[str]:
         """Returns a warning for each unknown field, which is ignored. Of very many the first are

@@ -108,8 +108,8 @@ def number_by_digest(at_ms: int, digest: bytes) -> int:
     """Returns the number of the id of a moment that belongs to what this digest is of: the same
     each time, by whichever process. It is never a new id: those leave the highest random bit 0.
     """
-    said = int.from_bytes(digest[:8], "big") >> 3
-    return (at_ms << 80) | (0x7 << 76) | (0b10 << 62) | (1 << 61) | said
+    digest_bits = int.from_bytes(digest[:8], "big") >> 3
+    return (at_ms << 80) | (0x7 << 76) | (0b10 << 62) | (1 << 61) | digest_bits
 
 
 def new(prefix: str) -> str:

@@ -85,9 +85,9 @@ def probable_names(missing: Iterable[str], unknown: Iterable[str]) -> dict[str, 
     }
     compared = nsmallest(COMPARED_MAX, found.values())
     slips = {
-        meant: sent
+        wanted: sent
         for sent in reversed(compared)
-        if (meant := nearest(sent, tuple(missing))) is not None
+        if (wanted := nearest(sent, tuple(missing))) is not None
     }
     return slips | {name: sent for name, sent in near.items() if sent is not None}
 

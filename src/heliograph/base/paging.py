@@ -68,10 +68,10 @@ def page_body(
     """Returns the answer of a list. `rows` were asked for with one more than `wanted.limit`:
     that one tells whether there is a next page.
     """
-    shown = rows[: wanted.limit]
+    page_rows = rows[: wanted.limit]
     return {
-        "data": [record(row) for row in shown],
-        "next_cursor": cursor_at(id_of(shown[-1])) if len(rows) > wanted.limit else None,
+        "data": [record(row) for row in page_rows],
+        "next_cursor": cursor_at(id_of(page_rows[-1])) if len(rows) > wanted.limit else None,
     }
 
 

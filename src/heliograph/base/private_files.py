@@ -60,8 +60,8 @@ def find_public_files(data_dir: Path, database: Path | None) -> PublicFiles:
         for each in databases
         for ending in ("", *_BESIDE_DATABASE)
     ]
-    there, is_all = _entries(data_dir)
-    found = [path for path in dict.fromkeys([*own, *sorted(there)]) if _is_open(path)]
+    entries, is_all = _entries(data_dir)
+    found = [path for path in dict.fromkeys([*own, *sorted(entries)]) if _is_open(path)]
     return PublicFiles([*([data_dir] if _is_open_directory(data_dir) else []), *found], is_all)
 
 

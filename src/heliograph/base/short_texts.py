@@ -36,8 +36,8 @@ def is_printable(text: str) -> bool:
     """Returns whether all of the text can be shown on one line. Of the characters that cannot be
     seen by themselves, only JOINERS may be in it.
     """
-    seen = without_joiners(text)
-    return seen.isprintable() and bool(seen or not text)
+    visible = without_joiners(text)
+    return visible.isprintable() and bool(visible or not text)
 
 
 def printable(text: str) -> str:
@@ -69,5 +69,5 @@ def invalid_field(field: str, message: str) -> InvalidRequest:
     """Returns the error for one bad value. `message` goes on after the field's name. If it ends
     with the sentence of another error, its full stop is there already.
     """
-    told = message.removesuffix(".")
-    return InvalidRequest(f"{field} {told}.", fields=[FieldError(field, message)])
+    without_stop = message.removesuffix(".")
+    return InvalidRequest(f"{field} {without_stop}.", fields=[FieldError(field, message)])

@@ -144,15 +144,15 @@ def refusals(
         if len(name) > 2 * longest:  # not looked at further: a megabyte of one name costs nothing
             continue
         folded = _fold(name)
-        if (meant := near.find(folded)) is not None:
-            yield name, f"is unknown here; did you mean {meant}?"
+        if (suggestion := near.find(folded)) is not None:
+            yield name, f"is unknown here; did you mean {suggestion}?"
         elif (costly := by_name.get(folded)) is not None:
-            meant = next((instead for instead in costly.instead if instead in known), None)
+            suggestion = next((instead for instead in costly.instead if instead in known), None)
             yield (
                 name,
                 (
-                    f"is unknown here; did you mean {meant}?"
-                    if meant
+                    f"is unknown here; did you mean {suggestion}?"
+                    if suggestion
                     else f"is unknown here: {costly.but}"
                 ),
             )

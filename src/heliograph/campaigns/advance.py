@@ -83,7 +83,7 @@ class Advancer:
             if campaign.id in self._buckets
         }
         for campaign in campaigns:
-            with survive_faults("campaign_not_settled", campaign=_shown(campaign)):
+            with survive_faults("campaign_not_settled", campaign=_text_id(campaign)):
                 await self._settle(campaign)
         await self._expand(
             [
@@ -120,9 +120,9 @@ class Advancer:
             more = True
             while more and clock.monotonic_s() < until_s:
                 async with self._db.hot() as tx:
-                    seen = await opt_outs.mark_seen(tx)
-                if seen:
-                    await wait_for_accepting(self._db, seen)
+                    noted_accounts = await opt_outs.mark_seen(tx)
+                if noted_accounts:
+                    await wait_for_accepting(self._db, noted_accounts)
                 async with self._db.hot() as tx:
                     more = (
                         await opt_outs.apply_due_notes(tx, clock.now_ms()) == opt_outs.AT_ONCE_MAX
@@ -133,13 +133,13 @@ class Advancer:
             await self._cancel(campaign)
         elif campaign.expanded and not campaign.queued:
             if await self._change(lambda tx: due_steps.complete(tx, campaign.id)):
-                log.info("campaign_completed", campaign=_shown(campaign))
+                log.info("campaign_completed", campaign=_text_id(campaign))
         elif campaign.status == PAUSED and campaign.status_reason == PAUSED_BY_OPERATOR:
             if not campaign.held and await self._all(hold, campaign):
                 await self._change(lambda tx: groups.mark_all_held(tx, campaign.group_id))
         elif campaign.status == PAUSED and campaign.can_go_on:
             await self._change(lambda tx: due_steps.go_on(tx, campaign))
-            log.info("campaign_resumed", campaign=_shown(campaign))
+            log.info("campaign_resumed", campaign=_text_id(campaign))
         elif campaign.held and await self._all(release, campaign):
             await self._change(lambda tx: groups.mark_all_released(tx, campaign.group_id))
 
@@ -192,7 +192,9 @@ class Advancer:
             # whatever it was, the others go on, and this one at the next look
             except Exception as error:  # noqa: BLE001
                 cancelling.raise_if_cancelled(error)
-                log.error("campaign_not_expanded", campaign=_shown(campaign), **error_fields(error))
+                log.error(
+                    "campaign_not_expanded", campaign=_text_id(campaign), **error_fields(error)
+                )
                 continue
             queued[campaign.id] += done.messages if done is not None else 0
             if done is not None and not done.is_whole and done.paused is None:
@@ -227,11 +229,11 @@ class Advancer:
         metrics.count_transaction("chunk", done.messages, clock.monotonic_s() - started_s)
         metrics.count_accepted(done.messages, sandbox=campaign.sandbox)
         if done.paused is not None:
-            log.info("campaign_paused", campaign=_shown(campaign), reason=done.paused)
+            log.info("campaign_paused", campaign=_text_id(campaign), reason=done.paused)
         if done.carrier_ids:
             self._on_queued(set(done.carrier_ids))
         return done
 
 
-def _shown(campaign: RunningCampaign) -> str:
+def _text_id(campaign: RunningCampaign) -> str:
     return ids.text_of_raw(ID_PREFIX, campaign.id)

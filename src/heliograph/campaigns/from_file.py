@@ -31,7 +31,7 @@ BAD_ROWS_TOLD_MAX: Final = 100
 
 class FileResult(NamedTuple):
     """Reports what became of a file's lines: `recipients` were stored, the others are counted, and
-    the first bad ones are listed in `told`.
+    the first bad ones are listed in `bad_rows`.
     """
 
     campaign: Campaign
@@ -39,7 +39,7 @@ class FileResult(NamedTuple):
     recipients: int
     duplicates: int
     bad: int
-    told: list[BadNumberRow]
+    bad_rows: list[BadNumberRow]
     lacking: dict[str, int]  # recipients by the placeholder that they have no value for
 
 
@@ -51,7 +51,7 @@ class _NumbersRead:
         self._same = request.template.plain is not None
         self.filling = Filling(request.template)
         self.rows = self.bad = 0
-        self.told: list[BadNumberRow] = []
+        self.bad_rows: list[BadNumberRow] = []
 
     def recipients(self, rows: Iterable[NumberRow | BadNumberRow]) -> list[CampaignRecipient]:
         found = []
@@ -62,8 +62,8 @@ class _NumbersRead:
                 found.append(recipient)
                 continue
             self.bad += 1
-            if len(self.told) < BAD_ROWS_TOLD_MAX:
-                self.told.append(recipient)
+            if len(self.bad_rows) < BAD_ROWS_TOLD_MAX:
+                self.bad_rows.append(recipient)
         return found
 
     def _recipient(self, row: NumberRow | BadNumberRow) -> CampaignRecipient | BadNumberRow:
@@ -93,18 +93,18 @@ def create_listed(
     sandbox: bool,
     tell: Tell = lambda people: None,
     most: int = NUMBERS_MAX,
-    once: Callable[[Connection, Callable[[Connection], Campaign]], Campaign] = _each_time,
+    make_once: Callable[[Connection, Callable[[Connection], Campaign]], Campaign] = _each_time,
 ) -> FileResult:
     """Makes a draft to the numbers of a file, of which there may be at `most` so many. Bad lines
-    are left out, and told. A file that cannot be read to its end, or in which nobody is left, makes
-    no campaign; one whose reading was killed cannot be launched. `once` calls what makes the draft,
-    in the first transaction. If the request was carried out before, it raises an error instead,
-    which ends this.
+    are left out, and reported. A file that cannot be read to its end, or in which nobody is left,
+    makes no campaign; one whose reading was killed cannot be launched. `make_once` calls what makes
+    the draft, in the first transaction. If the request was carried out before, it raises an error
+    instead, which ends this.
 
     Raises InvalidRequest, as `create` does, and StorageQuotaReached.
     """
     campaign = db.transact(
-        lambda tx: once(
+        lambda tx: make_once(
             tx,
             lambda tx: create(tx, account_id, request, sandbox=sandbox, now_ms=clock.now_ms()),
         )
@@ -139,15 +139,15 @@ def create_listed(
         stored,
         duplicates=reading.rows - reading.bad - stored,
         bad=reading.bad,
-        told=reading.told,
+        bad_rows=reading.bad_rows,
         lacking=dict(reading.filling.lacking),
     )
 
 
 def _no_recipients_left(reading: _NumbersRead) -> str:
-    if not reading.told:
+    if not reading.bad_rows:
         return "The file holds no numbers."
-    first = reading.told[0]
+    first = reading.bad_rows[0]
     return f"None of the file's {reading.rows} lines can be sent to; line {first.line} {first.why}."
 
 

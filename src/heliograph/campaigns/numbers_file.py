@@ -93,8 +93,8 @@ def _require_columns(asked_for: Iterable[str], columns: tuple[str, ...]) -> None
     """Requires that each placeholder of the text is a column: else it is misspelled, and everybody
     gets its default, or nothing. Raises InvalidRequest.
     """
-    there = {PHONE, *columns, *(NAME for column in columns if column.lower() == NAME)}
-    missing = [f"{{{name}}}" for name in asked_for if name not in there]
+    known = {PHONE, *columns, *(NAME for column in columns if column.lower() == NAME)}
+    missing = [f"{{{name}}}" for name in asked_for if name not in known]
     if missing:
         has = (
             f"its columns are {shorten(', '.join(columns), NAMES_SAID_MAX)}"

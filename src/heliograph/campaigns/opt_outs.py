@@ -159,13 +159,13 @@ async def apply_due_notes(tx: HotTx, now_ms: int) -> int:
     # be frozen after it reads the contacts as they are.
     freezing = set(await _FREEZING.rows(tx, _FrozenSince(first_id_of(now_ms - SILENT_MS))))
     await _leave_out(tx, out)
-    again = await fail_blocked(tx, people, now_ms, of_senders) | {
+    postponed = await fail_blocked(tx, people, now_ms, of_senders) | {
         person for person in out if _AccountMode(person.account_id, person.sandbox) in freezing
     }
     await due_notes.postpone(
-        tx, [person for person in people if person in again], now_ms + AGAIN_MS
+        tx, [person for person in people if person in postponed], now_ms + AGAIN_MS
     )
-    await due_notes.delete(tx, [person for person in people if person not in again])
+    await due_notes.delete(tx, [person for person in people if person not in postponed])
     return len(people)
 
 

@@ -65,14 +65,14 @@ def _understood(text: str, time_zone: str) -> StartTime:
             return StartTime(_ms(given))
         zone = ZoneInfo(time_zone)
         first, second = given.replace(tzinfo=zone), given.replace(tzinfo=zone, fold=1)
-        there = first.astimezone(UTC).astimezone(zone).replace(tzinfo=None)
+        displayed = first.astimezone(UTC).astimezone(zone).replace(tzinfo=None)
     except OverflowError:
         raise invalid_field("at", f"must be within a year from now, not {text}") from None
-    if there != given:
+    if displayed != given:
         raise invalid_field(
             "at",
             f"is {text}, a time that does not exist in {time_zone}: the clocks go forward then, and"
-            f" show {there:%H:%M} instead",
+            f" show {displayed:%H:%M} instead",
         )
     if first.utcoffset() != second.utcoffset():
         return StartTime(

@@ -149,11 +149,11 @@ def add_carrier(
     _check_new(name, settings, password)
     # first: its row's lock makes two changes of the configuration wait for each other
     config.bump(tx)
-    there = all_carriers(tx)
-    if any(carrier.name == name for carrier in there):
+    existing = all_carriers(tx)
+    if any(carrier.name == name for carrier in existing):
         raise invalid_field("name", f"must be a new name: there is already a carrier {name}")
     carrier = Carrier(
-        _new_id({carrier.id for carrier in there}),
+        _new_id({carrier.id for carrier in existing}),
         name,
         "smpp",
         dict(settings),

@@ -12,11 +12,11 @@ from heliograph.text import UCS_2, segments
 
 
 def text_of_phone(
-    phone: str, recipient: str, text: str, encoding: str, once: str, sandbox_of: str | None
+    phone: str, recipient: str, text: str, encoding: str, identity: str, sandbox_of: str | None
 ) -> HandsetText:
     """Returns a text that a phone sends: whole, as carriers may bring it in message_payload. It is
-    the same text if `once` is the same. `sandbox_of` is the account whose sandbox has the phone. If
-    it is None, the text is live, and belongs to whom the number belongs to.
+    the same text if `identity` is the same. `sandbox_of` is the account whose sandbox has the
+    phone. If it is None, the text is live, and belongs to whom the number belongs to.
     """
     is_ucs2 = encoding == UCS_2
     message = pdu.ShortMessage(
@@ -29,6 +29,6 @@ def text_of_phone(
             else segments.gsm7_octets(text)
         },
     )
-    said = "\0".join((once, sandbox_of or "", phone, recipient))
-    digest = hashlib.sha256(said.encode()).hexdigest()[:32]
+    key = "\0".join((identity, sandbox_of or "", phone, recipient))
+    digest = hashlib.sha256(key.encode()).hexdigest()[:32]
     return replace(read_handset_text(message, None), digest=digest, sandbox_of=sandbox_of)

@@ -223,12 +223,12 @@ class Command(click.Command):
             with env_file.apply(ctx.params.pop("env_file")):
                 return super().invoke(ctx)
         except _expected() as error:
-            told = (
+            message = (
                 _unconfirmed(ctx.params)
                 if _is_unconfirmed(error)
                 else _in_words_of(self.params, error, _in_one_line(error))
             )
-            raise (BadValue if getattr(error, "fields", None) else Failure)(told) from error
+            raise (BadValue if getattr(error, "fields", None) else Failure)(message) from error
 
 
 class Noun(click.Group):
@@ -279,13 +279,13 @@ _OPTION_OF: Final = {
 }
 
 
-def _in_words_of(params: Sequence[click.Parameter], error: Exception, told: str) -> str:
+def _in_words_of(params: Sequence[click.Parameter], error: Exception, sentence: str) -> str:
     """Returns what is told of bad values, all of them, with their options or arguments in place
     of the fields' names.
     """
     fields: list[FieldError] = getattr(error, "fields", [])
-    if not fields or not told.startswith(f"{fields[0].field} "):
-        return told
+    if not fields or not sentence.startswith(f"{fields[0].field} "):
+        return sentence
     typed = {
         word.lstrip("-").replace("-", "_"): word
         for param in params
@@ -308,7 +308,7 @@ def _in_words_of(params: Sequence[click.Parameter], error: Exception, told: str)
         )
 
     if len(fields) == 1:
-        return as_typed(fields[0].field) + told.removeprefix(fields[0].field)
+        return as_typed(fields[0].field) + sentence.removeprefix(fields[0].field)
     lines = [f"{as_typed(field)} {message}." for field, message in fields[:FIELDS_TOLD_MAX]]
     return "\n".join(
         [
@@ -338,21 +338,21 @@ def _unconfirmed(given: dict[str, Any]) -> str:
     """Returns what is true of a command whose commit no standby has confirmed: it has no
     Idempotency-Key, but may have a reference.
     """
-    told = (
+    opening = (
         "The database does not confirm what it stores: no synchronous standby answers. The change"
         " may have been applied, or may still be. When a standby answers,"
     )
     if given.get("reference"):
         return (
-            f"{told} repeat the command with the same --reference: a reference is applied once, and"
-            " the command says whether it was already."
+            f"{opening} repeat the command with the same --reference: a reference is applied once,"
+            " and the command says whether it was already."
         )
     if "reference" in given:
         return (
-            f"{told} see whether it was applied (heliograph account show) before you repeat the"
+            f"{opening} see whether it was applied (heliograph account show) before you repeat the"
             " command: without a --reference it is applied again."
         )
-    return f"{told} see whether it was applied before you repeat the command."
+    return f"{opening} see whether it was applied before you repeat the command."
 
 
 def _in_one_line(error: Exception) -> str:

@@ -102,9 +102,9 @@ def _whole(path: str, kind: str, *, force: bool) -> Iterator[IO[Any]]:
 
 
 def _clear_target(target: str, part: str, *, force: bool) -> None:
-    for there in (target, part):
-        if os.path.lexists(there) and not force:
-            raise _already_exists(there)
+    for path in (target, part):
+        if os.path.lexists(path) and not force:
+            raise _already_exists(path)
     with suppress(FileNotFoundError):
         os.unlink(part)
 

@@ -119,14 +119,14 @@ class _ConnectHandlers:
                 {"data": credits.as_record(moved, sandbox=call.principal.sandbox)}, warnings
             )
 
-        def once(tx: Connection) -> Answer:
+        def run(tx: Connection) -> Answer:
             """Runs the request once for a key of the customer's id, however the path names the
             customer. Where there is no customer, no key can have been used.
             """
             found = text_of_id(acting_for(tx, call.principal, call.path["id"]), is_customer=True)
             return replay_or_run(tx, call, f"{PROVISION_PATH}/{found}/credits", effect)
 
-        return self._db.transact(once)
+        return self._db.transact(run)
 
 
 def _audit(

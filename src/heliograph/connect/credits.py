@@ -54,14 +54,14 @@ def move_credits(
             reference=move.reference,
             at_ms=now_ms,
         )
-    shown = text_of_id(customer_id, is_customer=True)
+    text_id = text_of_id(customer_id, is_customer=True)
     if move.credits > 0:
         entry = wallet.transfer(
             tx,
             partner_id,
             customer_id,
             credits=move.credits,
-            description=f"Connect: to {shown}",
+            description=f"Connect: to {text_id}",
             reference=move.reference,
         )
     else:
@@ -70,7 +70,7 @@ def move_credits(
             customer_id,
             partner_id,
             credits=-move.credits,
-            description=f"Connect: back from {shown}",
+            description=f"Connect: back from {text_id}",
             reference=move.reference,
         )
     daily_cap.count_moved(tx, partner_id, customer_id, move.credits, entry.created_at_ms)

@@ -40,13 +40,13 @@ def provision(
     money with more decimals than its currency, InsufficientCredits, DailyCapReached, AccountClosed.
     """
     if request.external_ref is not None:
-        there = with_ref(tx, partner_id, request.external_ref, sandbox=sandbox)
-        if there is None:
+        existing = with_ref(tx, partner_id, request.external_ref, sandbox=sandbox)
+        if existing is None:
             # who comes second waits here, and finds what the first has made
             accounts.lock(tx, partner_id)
-            there = with_ref(tx, partner_id, request.external_ref, sandbox=sandbox)
-        if there is not None:
-            return Provisioned(there, created=False)
+            existing = with_ref(tx, partner_id, request.external_ref, sandbox=sandbox)
+        if existing is not None:
+            return Provisioned(existing, created=False)
     # a partner is closed when its customers are: none comes meanwhile
     accounts.keep_open(tx, partner_id)
     currency, given = _given(request, wallet.wallet_of(tx, partner_id).currency)

@@ -45,13 +45,13 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
     query.finish()
     wanted = wanted._replace(limit=min(wanted.limit, SHOWN_MAX))
     found = _found(tx, looked_for, with_one_more_row(wanted))
-    shown = list_page(request, wanted, found, lambda account: account.id)
+    displayed = list_page(request, wanted, found, lambda account: account.id)
     return page(
         "accounts.html",
         request,
         visit,
-        accounts=_with_wallets(tx, shown.rows),
-        older=shown.older,
+        accounts=_with_wallets(tx, displayed.rows),
+        older=displayed.older,
         typed={"q": looked_for},
     )
 
@@ -73,7 +73,7 @@ def show_account(
         visit,
         status=400 if errors else 200,
         past=history_of(tx, account, request.now_ms),
-        shown=days_of(tx, account.id, request.now_ms),
+        by_day=days_of(tx, account.id, request.now_ms),
         account=account,
         wallet=held,
         money=money.to_text(held.visible_figures.balance_minor, held.currency),
@@ -106,8 +106,8 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     else:
         after, action = accounts.resume(tx, before.id), "account.resume"
     if after.status != before.status:
-        told = status_history.StatusChange(after.status, reason, visit.by, request.now_ms)
-        status_history.record(tx, before.id, told)
+        status_change = status_history.StatusChange(after.status, reason, visit.by, request.now_ms)
+        status_history.record(tx, before.id, status_change)
         visit.audit(
             tx,
             before.id,

@@ -65,14 +65,14 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
     wanted = wanted._replace(limit=min(wanted.limit, SHOWN_MAX))
     asked = with_one_more_row(wanted)
     found = senders.waiting(tx, limit=asked.limit, after_id=asked.before)
-    shown = list_page(request, wanted, found, lambda sender: sender.id)
+    displayed = list_page(request, wanted, found, lambda sender: sender.id)
     waiting = accounts.waiting_to_go_live(tx, limit=ACCOUNTS_SHOWN_MAX + 1)
     return page(
         "approvals.html",
         request,
         visit,
-        senders=_waiting(tx, request, shown.rows),
-        later=shown.older,
+        senders=_waiting(tx, request, displayed.rows),
+        later=displayed.older,
         is_first=wanted.before is None,
         accounts=[
             WaitingAccount(account, accounts.text_id(account))

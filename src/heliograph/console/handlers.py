@@ -69,10 +69,12 @@ def form_for_operators(
         except (InvalidRequest, NotFound, AccountClosed) as refused:
             wrong = refused.fields or [FieldError(OF_NO_FIELD, refused.message)]
             with request.db.read() as tx:
-                shown = show(tx, request, operator_visit_of(tx, request), wrong)
-            if shown.status_code == InvalidRequest.status:  # as opposed to one that leads elsewhere
-                shown.status_code = refused.status
-            return shown
+                response = show(tx, request, operator_visit_of(tx, request), wrong)
+            if (
+                response.status_code == InvalidRequest.status
+            ):  # as opposed to one that leads elsewhere
+                response.status_code = refused.status
+            return response
 
     return requiring_second_step(handle)
 

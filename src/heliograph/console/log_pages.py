@@ -92,14 +92,14 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
         found = list(_entries(tx, selected, with_one_more_row(wanted)))
     except InvalidRequest as refused:
         errors = list(refused.fields)
-    shown = list_page(request, wanted, found, lambda stored: stored.id)
+    displayed = list_page(request, wanted, found, lambda stored: stored.id)
     return page(
         "log.html",
         request,
         visit,
         status=400 if errors else 200,
-        entries=shown.rows,
-        older=shown.older,
+        entries=displayed.rows,
+        older=displayed.older,
         done=DONE,
         typed=dict(request.sent.query),
         errors={error.field: error.message for error in errors},

@@ -106,8 +106,8 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str] = MappingProxyTy
     """
     named = columns_of(header)
     names, known = named
-    said = {field: named.place_of(field, column) for field, column in columns.items()}
-    phone = said.get("phone", named.phone)
+    chosen = {field: named.place_of(field, column) for field, column in columns.items()}
+    phone = chosen.get("phone", named.phone)
     if phone is None:
         found = shorten(", ".join(quote_value(name) for name in names), NAMES_SAID_MAX) or "nothing"
         raise InvalidRequest(
@@ -121,9 +121,9 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str] = MappingProxyTy
         try:
             if place == phone or name == "" or name.startswith(COMMENT_MARK):
                 continue
-            if place in said.values():
-                field = next(each for each, column in said.items() if column == place)
-            elif field in said:
+            if place in chosen.values():
+                field = next(each for each, column in chosen.items() if column == place)
+            elif field in chosen:
                 continue  # another column has been named for it
             if named.have_one_name(place, phone):
                 field = "phone"

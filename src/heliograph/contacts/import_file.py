@@ -30,7 +30,7 @@ class Import:
         self._by = by._replace(is_import=True)
         self._began_ms = clock.now_ms()
         # contacts that are older than the import; what it makes or changes itself has its time
-        self._there_before = _SeenPhones()
+        self._older_contacts = _SeenPhones()
         self.created = self.updated = self.repeated = self.bad = 0
         self.line = 1  # up to which the file is done
         self.repeated_lines: list[int] = []
@@ -70,7 +70,7 @@ class Import:
                 bad.append(BadContactRow(row.line, row.cells, why))
             elif outcome is UpsertResult.CREATED:
                 self.created += 1
-            elif before_ms == self._began_ms or self._there_before.again(contact.phone):
+            elif before_ms == self._began_ms or self._older_contacts.was_added(contact.phone):
                 self.repeated += 1
                 if len(self.repeated_lines) < TOLD_MAX:
                     self.repeated_lines.append(row.line)
@@ -106,7 +106,8 @@ class _SeenPhones:
         self._file.execute("CREATE TABLE phones (phone INTEGER PRIMARY KEY)")
         self._file.execute("BEGIN")  # and no transaction for each phone
 
-    def again(self, phone: str) -> bool:
+    def was_added(self, phone: str) -> bool:
+        """Adds the phone, and returns whether it was added before."""
         return (
             self._file.execute("INSERT OR IGNORE INTO phones VALUES (?)", (int(phone),)).rowcount
             == 0

@@ -78,12 +78,12 @@ def upsert(
     phones = [_phone(change) for change in changes]
     found = by_phones(tx, owner, set(phones))
     suppressed = find_suppressed(tx, OptOutOwner(owner.account_id, owner.sandbox), set(phones))
-    there = dict(found)
+    current = dict(found)
     new: dict[str, None] = {}
     touched: dict[str, None] = {}
     outcomes: list[UpsertedContact] = []
     for phone, change in zip(phones, changes, strict=True):
-        before = there.get(phone)
+        before = current.get(phone)
         if by.is_import:
             change = without_opt_ins_of_others(change, suppressed.get(phone))
         try:
@@ -93,7 +93,7 @@ def upsert(
         except TooManyFields as error:
             outcomes.append(UpsertedContact(UpsertResult.REFUSED, None, str(error)))
             continue
-        there[phone] = after
+        current[phone] = after
         if before is None:
             new[phone] = None
         elif after is not before and phone not in new:
@@ -105,7 +105,7 @@ def upsert(
                 before_ms=before and before.updated_at_ms,
             )
         )
-    grown = [(found.get(phone), there[phone]) for phone in (*new, *touched)]
+    grown = [(found.get(phone), current[phone]) for phone in (*new, *touched)]
     quotas.charge(
         tx,
         owner.account_id,
@@ -115,10 +115,10 @@ def upsert(
         now_ms=now_ms,
     )
     if new:
-        _insert(tx, owner, [there[phone] for phone in new])
+        _insert(tx, owner, [current[phone] for phone in new])
     if touched:
-        _update(tx, owner, [there[phone] for phone in touched])
-    opted = [(there[phone], phone in suppressed) for phone in (*new, *touched)]
+        _update(tx, owner, [current[phone] for phone in touched])
+    opted = [(current[phone], phone in suppressed) for phone in (*new, *touched)]
     store_opt_outs(tx, owner, OptOutsOfChange.of(opted), by, now_ms=now_ms)
     record_opt_outs(tx, owner, opted, by)
     return outcomes

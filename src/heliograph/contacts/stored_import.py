@@ -197,8 +197,8 @@ def _change(
 
 def _of_row(row: sa.Row[Any]) -> StoredImport:
     values = dict(row._mapping)
-    told = msgspec.json.decode(values.pop("told"), type=ImportReport)
-    return StoredImport(**values, told=told)
+    report = msgspec.json.decode(values.pop("told"), type=ImportReport)
+    return StoredImport(**values, told=report)
 
 
 _FIGURES: Final = ("rows_done", "created", "updated", "repeated", "bad", "line")
@@ -244,9 +244,9 @@ class ImportRun:
         after = self._counted(stored, batch, by_line)
         is_over = len(batch) < STEP_ROWS
         ended = {"ended_at_ms": clock.now_ms(), "file": None} if is_over else {}
-        told = encode(after.told).decode()
+        report_json = encode(after.told).decode()
         figures = {name: getattr(after, name) for name in _FIGURES}
-        moved = {"told": told, "moved_at_ms": clock.now_ms(), **figures, **ended}
+        moved = {"told": report_json, "moved_at_ms": clock.now_ms(), **figures, **ended}
         _change(tx, stored, sa.true(), **moved)
 
     def _locked(self, tx: Connection) -> StoredImport:
@@ -270,17 +270,17 @@ class ImportRun:
         outcomes: Mapping[int, UpsertedContact],
     ) -> StoredImport:
         """Returns the import with the figures after a batch. `outcomes` are by line."""
-        counts, told = dict.fromkeys(UpsertResult, 0), stored.told
+        counts, report = dict.fromkeys(UpsertResult, 0), stored.told
         repeated = 0
         for row in batch:
             outcome = outcomes[row.line] if isinstance(row, ContactRow) else None
             if outcome is None or outcome.contact is None:
                 why = row.why if isinstance(row, BadContactRow) else outcomes[row.line].why
                 counts[UpsertResult.REFUSED] += 1
-                told.bad_rows += [(row.line, why)] * (len(told.bad_rows) < TOLD_MAX)
+                report.bad_rows += [(row.line, why)] * (len(report.bad_rows) < TOLD_MAX)
             elif outcome.contact.phone in self._seen:
                 repeated += 1
-                told.repeated_lines += [row.line] * (len(told.repeated_lines) < TOLD_MAX)
+                report.repeated_lines += [row.line] * (len(report.repeated_lines) < TOLD_MAX)
             else:
                 self._seen.add(outcome.contact.phone)
                 counts[outcome.outcome] += 1

@@ -47,8 +47,8 @@ class _WaitingItem(NamedTuple, Generic[Item, AnswerT]):
 
 
 class Batcher(Generic[Item, AnswerT]):
-    """Carries items out in batches. `run(items, again)` gives each item's outcome, in order; it is
-    one transaction.
+    """Carries items out in batches. `run(items, is_repeat)` gives each item's outcome, in
+    order; it is one transaction.
 
     `weigh` says how much of `most` an item takes; `waiting_max` is how much may wait before
     submit() raises Unavailable. With `at_once` 2 the next batch is made ready while the database
@@ -67,7 +67,7 @@ class Batcher(Generic[Item, AnswerT]):
     ) -> None:
         self._run = run
         self._commits = commits
-        self._hears = False
+        self._is_listening = False
         self._most = most
         self._weigh = weigh
         self._waiting: deque[_WaitingItem[Item, AnswerT]] = deque()
@@ -84,9 +84,9 @@ class Batcher(Generic[Item, AnswerT]):
         the item alone was refused with, or Unconfirmed.
         """
         self._commits.check()
-        if not self._hears:
+        if not self._is_listening:
             self._commits.on_unconfirmed(self._give_up)
-            self._hears = True
+            self._is_listening = True
         if self._waiting_weight >= self._waiting_max:
             raise Unavailable("Too many requests are waiting.")
         answer: asyncio.Future[AnswerT | ServiceError] = asyncio.get_running_loop().create_future()
@@ -155,13 +155,13 @@ class Batcher(Generic[Item, AnswerT]):
         self,
         items: Sequence[Item],
         until_s: float,
-        again: bool = False,
+        is_repeat: bool = False,
         tries: int = CONFLICT_TRIES,
     ) -> Sequence[AnswerT | ServiceError]:
         lost = conflicts = 0
         while True:
             try:
-                return await self._run(items, again)
+                return await self._run(items, is_repeat)
             except Unavailable as error:
                 is_late = clock.monotonic_s() > until_s
                 if lost == len(LOST_RETRY_DELAYS_S) or is_late or isinstance(error, Unconfirmed):
@@ -169,24 +169,24 @@ class Batcher(Generic[Item, AnswerT]):
                     # one for each: a raised exception keeps its waiter's frames
                     return [Unavailable(error.message) for _ in items]
                 await asyncio.sleep(LOST_RETRY_DELAYS_S[lost])
-                lost, again = lost + 1, True
+                lost, is_repeat = lost + 1, True
             # whatever it is: one item must not take its neighbours down
             except Exception as error:  # noqa: BLE001
                 cancelling.raise_if_cancelled(error)
                 if is_conflict(error) and conflicts < tries:
                     conflicts += 1
                     continue
-                return await self._halve(items, error, until_s, again)
+                return await self._halve(items, error, until_s, is_repeat)
 
     async def _halve(
-        self, items: Sequence[Item], error: Exception, until_s: float, again: bool
+        self, items: Sequence[Item], error: Exception, until_s: float, is_repeat: bool
     ) -> Sequence[AnswerT | ServiceError]:
         if len(items) > 1:
             # one stuck lock must not hold the lane for each half anew
             middle, tries = len(items) // 2, 0 if is_conflict(error) else CONFLICT_TRIES
             return [
-                *await self._carry_out(items[:middle], until_s, again, tries),
-                *await self._carry_out(items[middle:], until_s, again, tries),
+                *await self._carry_out(items[:middle], until_s, is_repeat, tries),
+                *await self._carry_out(items[middle:], until_s, is_repeat, tries),
             ]
         if is_conflict(error):
             return [Unavailable("The database is busy.")]

@@ -158,12 +158,12 @@ class Hosts:
             threading.Thread(target=self._ask_others, daemon=True).start()
 
     def _ask_others(self) -> None:
-        heard = self.ask([host for host in self.all if host != self._chosen])
+        replies = self.ask([host for host in self.all if host != self._chosen])
         with self._guard:
             promoted = {
-                host: said
-                for host, said in heard.items()
-                if isinstance(said, HostStatus) and self._is_promoted(said)
+                host: reply
+                for host, reply in replies.items()
+                if isinstance(reply, HostStatus) and self._is_promoted(reply)
             }
             if promoted:
                 self._choose(promoted)
@@ -213,17 +213,17 @@ class Hosts:
 
     def _run_probe(self, probe: _Probe) -> None:
         began_s, generation, asked = time.monotonic(), self._generation, self._last
-        heard = self.ask(
+        replies = self.ask(
             self.all,
             within_s=CHOSEN_WITHIN_S,
-            is_enough=lambda host, said: host == asked or self._is_promoted(said),
+            is_enough=lambda host, reply: host == asked or self._is_promoted(reply),
         )
         with self._guard:
             self._probe = None
             promoted = {
-                host: said
-                for host, said in heard.items()
-                if isinstance(said, HostStatus) and self._is_promoted(said)
+                host: reply
+                for host, reply in replies.items()
+                if isinstance(reply, HostStatus) and self._is_promoted(reply)
             }
             if promoted:
                 self._choose(promoted)
@@ -231,13 +231,13 @@ class Hosts:
                 asked
                 and generation == self._generation
                 and self.heard_s < began_s
-                and not _has_answered(heard.get(asked))
+                and not _has_answered(replies.get(asked))
             ):
                 if self._chosen is not None:
-                    log.warning("database_host_silent", host=asked.shown)
+                    log.warning("database_host_silent", host=asked.label)
                 self._generation += 1
                 self._forget_chosen(silent=True)
-                self._choose(heard)
+                self._choose(replies)
             cuts = [cut for generation, cut in probe.cuts if generation != self._generation]
         for cut in cuts:
             with suppress(RuntimeError):  # the event loop that it is to be called in has ended
@@ -253,8 +253,8 @@ class Hosts:
             if why is None:
                 self._remember_timeline(status)
                 return ChosenHost(chosen.host, self._generation, self._promotions)
-        log.warning("database_host_refused", host=chosen.host.shown, reason=why)
-        raise NoHost(f"{chosen.host.shown} {why}")
+        log.warning("database_host_refused", host=chosen.host.label, reason=why)
+        raise NoHost(f"{chosen.host.label} {why}")
 
     def note_forbidden_question(self) -> None:
         """Notes that the role may not ask a host which cluster it belongs to. From then on none is
@@ -283,19 +283,19 @@ class Hosts:
                 args=(host,),
                 daemon=True,
             ).start()
-        heard: dict[Host, HostStatus | Exception] = {}
+        replies: dict[Host, HostStatus | Exception] = {}
         until_s = time.monotonic() + within_s
-        while len(heard) < len(hosts) and (left_s := until_s - time.monotonic()) > 0:
+        while len(replies) < len(hosts) and (left_s := until_s - time.monotonic()) > 0:
             try:
-                host, said = answers.get(timeout=left_s)
+                host, reply = answers.get(timeout=left_s)
             except queue.Empty:
                 break
-            heard[host] = said
-            if isinstance(said, HostStatus) and (
-                self._objection(said) is None if is_enough is None else is_enough(host, said)
+            replies[host] = reply
+            if isinstance(reply, HostStatus) and (
+                self._objection(reply) is None if is_enough is None else is_enough(host, reply)
             ):
                 until_s = min(until_s, time.monotonic() + others_within_s)
-        return heard
+        return replies
 
     def _forget_chosen(self, silent: bool) -> None:
         if silent or len(self.all) > 1:
@@ -338,28 +338,26 @@ class Hosts:
         """
         with self._finding:
             if searches == self._searches:
-                heard = self.ask(
+                replies = self.ask(
                     self.all, within_s=ANSWERS_WITHIN_S if self._last is None else CHOSEN_WITHIN_S
                 )
                 with self._guard:
                     self._searches += 1
-                    self._choose(heard)
+                    self._choose(replies)
             with self._guard:
                 if self._chosen is None:
                     raise self._no_host or NoHost("no host can be written to")
                 return ChosenHost(self._chosen, self._generation, self._promotions)
 
-    def _choose(self, heard: Mapping[Host, HostStatus | Exception]) -> None:
+    def _choose(self, replies: Mapping[Host, HostStatus | Exception]) -> None:
         usable = [
-            (said.timeline, host)
-            for host, said in heard.items()
-            if isinstance(said, HostStatus) and self._objection(said) is None
+            (reply.timeline, host)
+            for host, reply in replies.items()
+            if isinstance(reply, HostStatus) and self._objection(reply) is None
         ]
         if not usable:
-            self._no_host = NoHost(
-                "no host can be written to: "
-                + "; ".join(f"{host.shown} {self._in_words(heard.get(host))}" for host in self.all)
-            )
+            states = [f"{host.label} {self._in_words(replies.get(host))}" for host in self.all]
+            self._no_host = NoHost(f"no host can be written to: {'; '.join(states)}")
             return
         newest = max(timeline for timeline, _ in usable)
         self._chosen = next(host for host in self.all if (newest, host) in usable)
@@ -367,34 +365,34 @@ class Hosts:
             if self._last is not None:
                 log.warning(
                     "database_host_changed",
-                    host=self._chosen.shown,
-                    former=self._last.shown,
+                    host=self._chosen.label,
+                    former=self._last.label,
                     timeline=newest,
                 )
             self._generation += 1
             self._promotions += 1
             self._last = self._chosen
 
-    def _in_words(self, said: HostStatus | Exception | None) -> str:
-        if isinstance(said, HostStatus):
-            return self._objection(said) or "can be written to"
+    def _in_words(self, reply: HostStatus | Exception | None) -> str:
+        if isinstance(reply, HostStatus):
+            return self._objection(reply) or "can be written to"
         return (
             "does not answer"
-            if said is None
-            else f"does not let us in ({str(said).strip().splitlines()[-1]})"
+            if reply is None
+            else f"does not let us in ({str(reply).strip().splitlines()[-1]})"
         )
 
     def states_in_words(self) -> dict[Host, str]:
         """Returns what each host is now, for people."""
-        heard = self.ask(self.all, ANSWERS_WITHIN_S, within_s=ANSWERS_WITHIN_S)
+        replies = self.ask(self.all, ANSWERS_WITHIN_S, within_s=ANSWERS_WITHIN_S)
         return {
-            host: WRITTEN_TO if host == self._chosen else self._in_words(heard.get(host))
+            host: WRITTEN_TO if host == self._chosen else self._in_words(replies.get(host))
             for host in self.all
         }
 
 
-def _has_answered(said: HostStatus | Exception | None) -> bool:
+def _has_answered(reply: HostStatus | Exception | None) -> bool:
     """Returns whether PostgreSQL itself has answered, be it that it lets nobody else in. That
     nothing could be connected to says nothing for it.
     """
-    return isinstance(said, HostStatus) or "FATAL" in str(said)
+    return isinstance(reply, HostStatus) or "FATAL" in str(reply)

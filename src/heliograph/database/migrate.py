@@ -137,14 +137,14 @@ def store_readable_by(tx: Connection, schema: str) -> None:
 
 def _upgrade_in_steps(connection: Connection, url: str, tell: Tell) -> None:
     steps = _missing_migrations(connection)
-    beside = other_processes(connection)
+    others = other_processes(connection)
     connection.rollback()
-    for process in beside:
+    for process in others:
         tell(f"beside it runs {process}")
     for step in steps:
         needs = getattr(step.module, "readable_by", None)
         if too_old := [
-            process for process in beside if needs and process.schema and process.schema < needs
+            process for process in others if needs and process.schema and process.schema < needs
         ]:
             raise Unavailable(
                 f"After migration {step.revision} only processes that know schema {needs} can work,"

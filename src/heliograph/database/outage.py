@@ -63,10 +63,14 @@ def error_in_words(error: ServiceError) -> str:
     cause = error.__cause__.orig if isinstance(error.__cause__, exc.DBAPIError) else error.__cause__
     lines = [line.strip() for line in str(cause or "").splitlines()]
     # libpq asks that of every refusal
-    said = "; ".join(
+    detail = "; ".join(
         line for line in lines if line and not line.startswith("Is the server running")
     )
-    return f"{error.message.rstrip('.')}: {said[:SAID_MAX].rstrip('.')}." if said else error.message
+    return (
+        f"{error.message.rstrip('.')}: {detail[:SAID_MAX].rstrip('.')}."
+        if detail
+        else error.message
+    )
 
 
 def _sqlstate(error: BaseException) -> str:

@@ -50,36 +50,36 @@ class _TimesUpTo(Row, frozen=True):
 
 
 @cache  # there are as many as tables
-def prune_statement_by_id(kept: PruningRule) -> Statement[_IdsUpTo, AffectedRow]:
+def prune_statement_by_id(rule: PruningRule) -> Statement[_IdsUpTo, AffectedRow]:
     """Returns what deletes the oldest rows of a table whose age is an id."""
-    return _prune_statement(_IdsUpTo, kept)
+    return _prune_statement(_IdsUpTo, rule)
 
 
 @cache
-def prune_statement_by_time(kept: PruningRule) -> Statement[_TimesUpTo, AffectedRow]:
+def prune_statement_by_time(rule: PruningRule) -> Statement[_TimesUpTo, AffectedRow]:
     """Returns what deletes the oldest rows of a table whose age is a time."""
-    return _prune_statement(_TimesUpTo, kept)
+    return _prune_statement(_TimesUpTo, rule)
 
 
-def _prune_statement(given: type[GivenT], kept: PruningRule) -> Statement[GivenT, AffectedRow]:
+def _prune_statement(given: type[GivenT], rule: PruningRule) -> Statement[GivenT, AffectedRow]:
     postgresql, sqlite = (
-        text.format(table=kept.table, age=kept.age) for text in (_PRUNE, _PRUNE_SQLITE)
+        text.format(table=rule.table, age=rule.age) for text in (_PRUNE, _PRUNE_SQLITE)
     )
     return Statement(given, AffectedRow, postgresql=postgresql, sqlite=sqlite)
 
 
-async def prune_ids(tx: HotTx, kept: PruningRule, until: str) -> int:
+async def prune_ids(tx: HotTx, rule: PruningRule, until: str) -> int:
     """Deletes the oldest rows up to the id `until` (raw), at most `ROWS_AT_ONCE`, and returns how
     many.
     """
-    return len(await prune_statement_by_id(kept).rows(tx, _IdsUpTo(until, ROWS_AT_ONCE)))
+    return len(await prune_statement_by_id(rule).rows(tx, _IdsUpTo(until, ROWS_AT_ONCE)))
 
 
-async def prune(tx: HotTx, kept: PruningRule, now_ms: int) -> int:
+async def prune(tx: HotTx, rule: PruningRule, now_ms: int) -> int:
     """Deletes the oldest rows that are past their time, at most `ROWS_AT_ONCE`, and returns how
     many.
     """
-    until_ms = now_ms - kept.ms
-    if kept.age == "id":
-        return await prune_ids(tx, kept, first_id_of(until_ms))
-    return len(await prune_statement_by_time(kept).rows(tx, _TimesUpTo(until_ms, ROWS_AT_ONCE)))
+    until_ms = now_ms - rule.ms
+    if rule.age == "id":
+        return await prune_ids(tx, rule, first_id_of(until_ms))
+    return len(await prune_statement_by_time(rule).rows(tx, _TimesUpTo(until_ms, ROWS_AT_ONCE)))

@@ -194,13 +194,13 @@ def _replace(file: Path, lines: list[str], database: Path | None = None) -> None
     were made is in it.
     """
     # processes may share a data directory
-    beside = file.with_name(f"{file.name}.{os.getpid()}.new")
-    beside.unlink(missing_ok=True)  # one that a kill has left was made earlier
+    new_file = file.with_name(f"{file.name}.{os.getpid()}.new")
+    new_file.unlink(missing_ok=True)  # one that a kill has left was made earlier
     with os.fdopen(
-        os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
+        os.open(new_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
     ) as opened:
-        found = [*lines, _birth_text(beside, database)] if database is not None else lines
+        found = [*lines, _birth_text(new_file, database)] if database is not None else lines
         opened.write("".join(f"{line}\n" for line in found))
         opened.flush()
         os.fsync(opened.fileno())
-    beside.replace(file)
+    new_file.replace(file)

@@ -97,8 +97,8 @@ def keys_in_use(tx: Connection, keys: Keys) -> Keys:
     """Returns the keys with the one in use first; it stays so while this transaction lasts. Raises
     SettingError.
     """
-    there = load(tx, shared=True)
-    return keys if there is None else in_use(there, keys)
+    canary = load(tx, shared=True)
+    return keys if canary is None else in_use(canary, keys)
 
 
 def make(tx: Connection, secret_key: str, now_ms: int) -> Canary:

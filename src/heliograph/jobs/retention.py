@@ -96,7 +96,7 @@ async def _delete(db: Database, until_ms: int) -> None:
         await _delete_all(db, rule.table, partial(delete_some, rule=rule))
     last = first_id_of(until_ms)
     for rule in (*inbound_tables.KEPT_AS_MESSAGES, *message_tables.KEPT_AS_MESSAGES):
-        await _delete_all(db, rule.table, partial(prune_ids, kept=rule, until=last))
+        await _delete_all(db, rule.table, partial(prune_ids, rule=rule, until=last))
 
 
 async def _detached(db: Database, month: str) -> bool:

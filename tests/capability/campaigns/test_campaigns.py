@@ -185,7 +185,7 @@ def test_the_numbers_of_a_file_are_written_down_with_their_texts(db: Database, a
         2,
         {"Name": 1},
     )
-    assert [f"line {row.line} {row.why}" for row in listed.told] == [
+    assert [f"line {row.line} {row.why}" for row in listed.bad_rows] == [
         "line 5 says '12', which is not a valid number",
         "line 7 has 6 columns; the header has 5",
     ]

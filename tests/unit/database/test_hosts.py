@@ -35,7 +35,7 @@ class ScriptedServers:
 
     def _said(self, _: Hosts, host: Host) -> HostStatus:
         self.asked += 1
-        said = self.says[int(host.shown[2])]
+        said = self.says[int(host.label[2])]
         if isinstance(said, Exception):
             raise said
         if isinstance(said, float):
@@ -44,16 +44,16 @@ class ScriptedServers:
         return said
 
     def chosen(self) -> str:
-        return self.hosts.chosen_host().host.shown
+        return self.hosts.chosen_host().host.label
 
     def connect(self) -> str:
         """Connects as a driver does, to the host that is chosen. Raises NoHost when it must not be
         used.
         """
         chosen = self.hosts.chosen_host()
-        said = self.says[int(chosen.host.shown[2])]
+        said = self.says[int(chosen.host.label[2])]
         assert isinstance(said, HostStatus)
-        return self.hosts.require_usable(chosen, said).host.shown
+        return self.hosts.require_usable(chosen, said).host.label
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ class Answering(HttpToolsProtocol, ABC):
         self._buffered = b""  # what has come and waits to be parsed
         # octets of the body that is being read or answered; those, and the buffered ones, as they
         # were last counted
-        self._taken = self._told = 0
+        self._taken = self._reported = 0
         self._goes_on = False  # with what is buffered, at the loop's next turn
         # the request that is being answered, or was last
         self._answering: RequestResponseCycle | None = None
@@ -89,7 +89,7 @@ class Answering(HttpToolsProtocol, ABC):
         if self._answering is not None and self._answering.body:
             self._answering.body.clear()
         self._taken = 0
-        if self._told:
+        if self._reported:
             self._report_buffered()
         if self._last_s == math.inf and self.transport.is_closing():  # the client wants no more
             self._mark_over()
@@ -132,8 +132,8 @@ class Answering(HttpToolsProtocol, ABC):
 
     def _report_buffered(self) -> None:
         """Tells how much of what has come is in memory."""
-        self._told = self._taken + len(self._buffered)
-        self._connected.note_buffered(self, self._told)
+        self._reported = self._taken + len(self._buffered)
+        self._connected.note_buffered(self, self._reported)
 
     def _drop_next(self) -> None:
         """Lets go of what would have been parsed next."""

@@ -119,7 +119,7 @@ class Protocol(Answering):
         self._buffered = octets
         if octets:
             self.flow.block()
-        if octets or self._told:
+        if octets or self._reported:
             self._report_buffered()
 
     def _feed_buffered(self) -> None:
@@ -252,7 +252,7 @@ class Protocol(Answering):
             )
         super().on_body(body)
         self._taken += len(body)
-        if self._taken >= self._told + COUNT_OCTETS and not self.cycle.response_complete:
+        if self._taken >= self._reported + COUNT_OCTETS and not self.cycle.response_complete:
             self._report_buffered()
 
     def on_message_complete(self) -> None:

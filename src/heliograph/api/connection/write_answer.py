@@ -30,8 +30,8 @@ async def write_whole_answer(
         raise RuntimeError("Invalid HTTP header value.")
     cycle.response_started = cycle.response_complete = True
     cycle.waiting_for_100_continue = False
-    shown = b"" if cycle.scope["method"] == "HEAD" else body
-    cycle.transport.write(b"%b%b\r\n%b" % (STATUS_LINE[status], head, shown))
+    body_sent = b"" if cycle.scope["method"] == "HEAD" else body
+    cycle.transport.write(b"%b%b\r\n%b" % (STATUS_LINE[status], head, body_sent))
     cycle.message_event.set()
     if not cycle.keep_alive:
         cycle.transport.close()

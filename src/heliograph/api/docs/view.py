@@ -245,14 +245,14 @@ def _limits(schema: Json) -> str:
             + ", ".join(f"`{value}`" for value in schema["enum"] if value is not None)
             + "."
         )
-    said = [
+    limits = [
         _between(schema.get("minimum"), schema.get("maximum"), ""),
         _between(schema.get("minLength"), schema.get("maxLength"), " characters"),
         _between(schema.get("minItems"), schema.get("maxItems"), " elements"),
     ]
     if "default" in schema:
-        said.append(f"default {schema['default']}")
-    return ", ".join(filter(None, said))
+        limits.append(f"default {schema['default']}")
+    return ", ".join(filter(None, limits))
 
 
 def _between(least: int | None, most: int | None, unit: str) -> str:

@@ -108,10 +108,10 @@ def also(schema: Json, *names: str) -> Json:
     `x-aliases`, and are no fields of their own: a client has one way to say each thing, and
     `countryCode` and `country_code` would be one name in many languages.
     """
-    said = " and ".join(f"`{name}`" for name in names)
+    aliases = " and ".join(f"`{name}`" for name in names)
     return {
         **schema,
-        "description": f"{schema['description']} Also accepted as {said}.",
+        "description": f"{schema['description']} Also accepted as {aliases}.",
         "x-aliases": list(names),
     }
 

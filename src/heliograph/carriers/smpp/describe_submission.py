@@ -141,5 +141,5 @@ def _quote(text: str) -> str:
 def _span(period: str) -> str:
     """Returns a relative time, `YYMMDDhhmmss000R` (SMPP 3.4, 7.1.1.2), in words."""
     days, hours, minutes, seconds = (int(period[at : at + 2]) for at in (4, 6, 8, 10))
-    told = ((days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s"))
-    return " ".join(f"{count} {unit}" for count, unit in told if count) + " from then"
+    units = ((days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s"))
+    return " ".join(f"{count} {unit}" for count, unit in units if count) + " from then"

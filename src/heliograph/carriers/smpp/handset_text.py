@@ -135,7 +135,7 @@ def _part(reference: int, total: int, number: int) -> PartOf | None:
 def _digest(message: pdu.ShortMessage, octets: bytes) -> str:
     """Returns what is equal of two PDUs only if one is the other, sent again."""
     tags = (pdu.SAR_MSG_REF_NUM, pdu.SAR_TOTAL_SEGMENTS, pdu.SAR_SEGMENT_SEQNUM)
-    said = (
+    identity = (
         message.source_addr,
         message.destination_addr,
         message.esm_class & pdu.ESM_UDH,
@@ -143,4 +143,4 @@ def _digest(message: pdu.ShortMessage, octets: bytes) -> str:
         octets,
         *(message.tlvs.get(tag) for tag in tags),
     )
-    return hashlib.sha256(repr(said).encode()).hexdigest()[:32]
+    return hashlib.sha256(repr(identity).encode()).hexdigest()[:32]

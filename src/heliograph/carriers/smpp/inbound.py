@@ -57,5 +57,5 @@ def mask_address(address: str) -> str:
     if sum(character.isdigit() for character in address) <= SHORT_CODE_DIGITS_MAX:
         return address
     plus = address.startswith("+")
-    shown = _DIGITS_SHOWN + plus
-    return address[:shown] + "*" * (len(address) - shown)
+    visible = _DIGITS_SHOWN + plus
+    return address[:visible] + "*" * (len(address) - visible)

@@ -60,13 +60,13 @@ class SmppLink:
         self._tasks: list[asyncio.Task[None]] = []
         self._is_closing = False
         self._is_drained = asyncio.Event()
-        self._shown = (LinkState.CONNECTING, "")
+        self._reported = (LinkState.CONNECTING, "")
 
     # --- Link
 
     @property
     def state(self) -> LinkState:
-        return self._shown[0]
+        return self._reported[0]
 
     @property
     def is_slowed(self) -> bool:
@@ -126,7 +126,7 @@ class SmppLink:
         _answer([text.token for text in texts], pdu.ESME_ROK if stored else pdu.ESME_RX_T_APPN)
 
     async def start(self) -> None:
-        self._inbox.on_state(*self._shown)
+        self._inbox.on_state(*self._reported)
         self._tasks = [asyncio.create_task(bind.keep_bound()) for bind in self._binds]
         for task in self._tasks:
             task.add_done_callback(_raise_fault)
@@ -183,8 +183,8 @@ class SmppLink:
                 return
 
     def _show(self, state: LinkState, detail: str) -> None:
-        if (state, detail) != self._shown:
-            self._shown = (state, detail)
+        if (state, detail) != self._reported:
+            self._reported = (state, detail)
             self._inbox.on_state(state, detail)
 
     def _sessions(self, sending: bool = False) -> list[SmppSession]:

@@ -57,12 +57,12 @@ SAYABLE: Final = (Outcome.THROTTLED, Outcome.RETRY, Outcome.REFUSED)
 STATUS_MAX: Final = 0xFFFFFFFF
 
 
-def read_overrides(said: Mapping[str, str]) -> dict[int, Outcome]:
+def read_overrides(settings: Mapping[str, str]) -> dict[int, Outcome]:
     """Reads overrides such as `{"0x45": "retry"}`, as a carrier's settings keep them. Raises
     ValueError.
     """
     overrides = {}
-    for text, meaning in said.items():
+    for text, meaning in settings.items():
         status = int(text, 16)
         if not 0 < status <= STATUS_MAX or status in SESSION_FAULTS:
             session = ", ".join(f"0x{fault:02X}" for fault in sorted(SESSION_FAULTS))

@@ -121,8 +121,12 @@ def _visible_octets(text: str, plain: int) -> bytes:
     """Returns what an operator may see of a receipt: its first `plain` characters, and how many
     there were after them. Those may quote the message, whose text may be a one-time password.
     """
-    kept = text[:plain].encode("ascii", "replace")[: RAW_OCTETS_MAX - _NOTE_OCTETS_MAX]
-    return kept + b" (%d left out)" % (len(text) - len(kept)) if len(kept) < len(text) else kept
+    visible = text[:plain].encode("ascii", "replace")[: RAW_OCTETS_MAX - _NOTE_OCTETS_MAX]
+    return (
+        visible + b" (%d left out)" % (len(text) - len(visible))
+        if len(visible) < len(text)
+        else visible
+    )
 
 
 def _text(message: pdu.ShortMessage, raw: bytes) -> str:

@@ -259,7 +259,7 @@ class Chaos:
             for place in ActPlace
         }
         self._rules = {place: [rule for rule in rules if rule.place is place] for place in ActPlace}
-        self._seen = dict.fromkeys(ActPlace, 0)
+        self._counts = dict.fromkeys(ActPlace, 0)
 
     def acts(self, place: ActPlace) -> tuple[Act, ...]:
         """Returns what happens to the next bind, submission or text. The acts of the script come
@@ -268,7 +268,7 @@ class Chaos:
         chances, rules = self._chances[place], self._rules[place]
         if not chances and not rules:
             return ()
-        number = self._seen[place] = self._seen[place] + 1
+        number = self._counts[place] = self._counts[place] + 1
         draw = self._random[place].random
         return (
             *[rule.act for rule in rules if rule.hits(number)],

@@ -56,7 +56,7 @@ class Handsets:
         self._next_phone = clock.now_us() // _US_OF_PHONE % _PHONES
         self._receivers: list[TextReceiver] = []
         self._waiting: deque[HandsetPdu] = deque()  # there is nobody with room for them
-        self._again: DelayQueue[HandsetPdu] = DelayQueue(loop, SENT_AGAIN_S, self._again_due)
+        self._resends: DelayQueue[HandsetPdu] = DelayQueue(loop, SENT_AGAIN_S, self._send_due)
         self._timer: asyncio.Handle | None = None
         # how many texts may be written now: the first one at once. It falls below 0 when several
         # phones write at once.
@@ -86,7 +86,7 @@ class Handsets:
         """Sends a text again in a moment if the answer asks for that; else it is over."""
         if status in RETRIED:
             self._journal.count("text_sent_back")
-            self._again.put([text])
+            self._resends.put([text])
         else:
             self._journal.count("text_taken" if status == pdu.ESME_ROK else "text_refused")
             self.owed -= 1
@@ -169,6 +169,6 @@ class Handsets:
         self._journal.counts["text_repeated"] += times - 1
         return times
 
-    def _again_due(self, due: DelayQueue[HandsetPdu]) -> None:
+    def _send_due(self, due: DelayQueue[HandsetPdu]) -> None:
         self._waiting.extend(due.take_due(WAITING_MAX))
         self.send_waiting()

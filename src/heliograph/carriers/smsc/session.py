@@ -253,8 +253,8 @@ class EsmeSession(asyncio.Protocol):
             self._on_receipt_answer(sequence, status)
             return
         if self._journal.is_kept:
-            told = self._shared.handsets.journal_fields(text)
-            self.note("text_answered", sequence=sequence, status=status, **told)
+            fields = self._shared.handsets.journal_fields(text)
+            self.note("text_answered", sequence=sequence, status=status, **fields)
         self._shared.handsets.note_answer(text, status)
 
     def _on_receipt_answer(self, sequence: int, status: int) -> None:
@@ -271,7 +271,7 @@ class EsmeSession(asyncio.Protocol):
                 state=owed.state.value,
                 status=status,
             )
-        self._shared.note_acknowledged(self, owed, again=status in RETRIED)
+        self._shared.note_acknowledged(self, owed, resend=status in RETRIED)
 
     def _on_control(self, command: int, status: int, sequence: int, body: bytes) -> None:
         if command in _BIND_MODES:

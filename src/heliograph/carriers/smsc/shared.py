@@ -62,9 +62,9 @@ class SharedState:
             else pdu.ESME_ROK
         )
 
-    def note_acknowledged(self, receiver: Receiver, owed: ReceiptToWrite, *, again: bool) -> None:
-        """Notes that a receipt was answered. With `again`, it is to be sent once more."""
+    def note_acknowledged(self, receiver: Receiver, owed: ReceiptToWrite, *, resend: bool) -> None:
+        """Notes that a receipt was answered. With `resend`, it is to be sent once more."""
         self.outbox.note_settled()
-        if again:
+        if resend:
             self.outbox.owe(AddressedReceipt(owed, receiver.system_id, receiver), RECEIPT_RETRY_S)
         self.outbox.send_waiting(receiver.system_id)

@@ -159,10 +159,10 @@ def test(run: CommandRun, campaign_id: str, to: str, country: str | None) -> Non
             f"heliograph: {phone.digits} has opted out; the campaign itself will leave it out.",
             err=True,
         )
-    shown = {name: answer[name] for name in _SHOWN_OF_TEST}
+    details = {name: answer[name] for name in _SHOWN_OF_TEST}
     show(
         run,
-        {"message_id": answer["message_id"], "message": text, "opted_out": opted_out, **shown},
+        {"message_id": answer["message_id"], "message": text, "opted_out": opted_out, **details},
     )
 
 

@@ -103,21 +103,21 @@ def create(
         return show_campaign(run, campaign)
     file = campaigns.Numbers(numbers, country_code(country), owner.country_code)
     with progress("Reading the numbers", lambda: _lines_of(numbers)) as tell:
-        listed = campaigns.create_listed(
+        result = campaigns.create_listed(
             run.database, owner.id, request, file, sandbox=sandbox, tell=tell
         )
-    print_bad_rows(listed)
+    print_bad_rows(result)
     return show_campaign(
         run,
-        listed.campaign,
+        result.campaign,
         file={
             "columns": list(file.columns),
-            "rows": listed.rows,
-            "recipients": listed.recipients,
-            "duplicates": listed.duplicates,
-            "bad": listed.bad,
-            "without_value": listed.lacking,
-            **({"bad_rows": [row._asdict() for row in listed.told]} if run.as_json else {}),
+            "rows": result.rows,
+            "recipients": result.recipients,
+            "duplicates": result.duplicates,
+            "bad": result.bad,
+            "without_value": result.lacking,
+            **({"bad_rows": [row._asdict() for row in result.bad_rows]} if run.as_json else {}),
         },
     )
 

@@ -69,13 +69,13 @@ def quote_record(quote: "Quote") -> dict[str, Any]:
     }
 
 
-def print_bad_rows(listed: "FileResult") -> None:
+def print_bad_rows(result: "FileResult") -> None:
     """Tells the first bad rows, on standard error."""
-    for row in listed.told[:BAD_ROWS_SHOWN_MAX]:
+    for row in result.bad_rows[:BAD_ROWS_SHOWN_MAX]:
         click.echo(f"heliograph: line {row.line} is left out: it {row.why}", err=True)
-    if listed.bad > BAD_ROWS_SHOWN_MAX:
+    if result.bad > BAD_ROWS_SHOWN_MAX:
         click.echo(
-            f"heliograph: {listed.bad - BAD_ROWS_SHOWN_MAX} more lines are left out.", err=True
+            f"heliograph: {result.bad - BAD_ROWS_SHOWN_MAX} more lines are left out.", err=True
         )
 
 

@@ -160,14 +160,14 @@ def _print_progress(done: "Import") -> "Iterator[None]":
             if isinstance(error, KeyboardInterrupt)
             else str(error).splitlines()[0].rstrip(".")
         )
-        again = (
+        next_step = (
             "Correct that line, and import the file again"
             if isinstance(error, InvalidRequest)
             else "Import the same file again to go on"
         )
         raise Failure(
             f"{why}. {_rows(done.stored)} stored, up to line {done.line} of the file; nothing after"
-            f" it. {again}: rows that were imported before do no harm."
+            f" it. {next_step}: rows that were imported before do no harm."
         ) from error
     finally:
         signal.signal(signal.SIGTERM, before)

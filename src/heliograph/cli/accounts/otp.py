@@ -144,12 +144,12 @@ def unblock(run: CommandRun, where: str, acc: str) -> None:
             otp.forgive(
                 tx, account.id, otp.ALL_COUNTRIES if where == ALL else where.upper(), clock.now_ms()
             )
-    shown = where if is_range or where == ALL else where.upper()
+    place = where if is_range or where == ALL else where.upper()
     show(
         run,
         {
             "account_id": accounts.text_id(account),
-            "range" if is_range else "country": shown,
+            "range" if is_range else "country": place,
             "unblocked": True,
         },
     )

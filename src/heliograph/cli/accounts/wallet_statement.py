@@ -49,17 +49,17 @@ def statement(
         raise click.BadParameter("A PDF is not for a terminal; name a file.", param_hint="--format")
     with run.snapshot() as tx:
         found = accounts.find(tx, account)
-        told = files.statement(tx, found.id, month)
+        month_statement = files.statement(tx, found.id, month)
         if file_format == "csv":
-            octets = files.statement_file(told).encode()
+            octets = files.statement_file(month_statement).encode()
         else:
-            lines = lines_of_statement(tx, found.id, told)
+            lines = lines_of_statement(tx, found.id, month_statement)
     if file_format == "pdf":
         holder = StatementHolder(accounts.text_id(found), found.name)
-        octets = pdf_of_statement(holder, told, lines, clock.now_ms())
+        octets = pdf_of_statement(holder, month_statement, lines, clock.now_ms())
     if is_printed:
         click.echo(octets, nl=False)
         return
     with whole_binary_file(file, force=force) as opened:
         opened.write(octets)
-    show(run, {"file": file, "proven": told.is_proven})
+    show(run, {"file": file, "proven": month_statement.is_proven})

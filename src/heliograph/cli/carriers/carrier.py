@@ -95,9 +95,9 @@ def add(run: CommandRun, name: str, kind: str, password_file: str | None, **opti
     settings = {
         name: value for name, value in given_options(**options).items() if value is not None
     }
-    if said := settings.get("status_overrides"):
+    if overrides := settings.get("status_overrides"):
         settings["status_overrides"] = {
-            status: meaning for status, meaning in said.items() if meaning is not None
+            status: meaning for status, meaning in overrides.items() if meaning is not None
         }
     if missing := [option for option in ("port", "system_id") if option not in settings]:
         raise click.UsageError(f"Missing option '--{missing[0].replace('_', '-')}'.")

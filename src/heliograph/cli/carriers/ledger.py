@@ -106,10 +106,10 @@ def _prove(run: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | None) 
         read_one_snapshot(tx)
         found = prove(tx, asked_ms)
         counts = size(tx) | {"webhook_events": events_size(tx)}
-        told = _with_shown_ids(tx, found)
+        discrepancies = _with_shown_ids(tx, found)
         log = _read_logs(smsc_logs, asked_ms)
         audited = audit(tx, log, promised) if smsc_logs or accepted else None
-    return _Proof(counts, len(promised) if accepted else None, told, audited)
+    return _Proof(counts, len(promised) if accepted else None, discrepancies, audited)
 
 
 def _record(proof: _Proof, *, as_json: bool) -> dict[str, object]:
@@ -195,11 +195,11 @@ def _with_shown_ids(tx: "Connection", found: "Sequence[Discrepancy]") -> list[tu
     from heliograph.accounts import by_id, text_id
     from heliograph.base.errors import NotFound
 
-    told = []
+    rows = []
     for account_id, what in found:
         try:
-            shown = text_id(by_id(tx, account_id))
+            shown_id = text_id(by_id(tx, account_id))
         except NotFound:  # of an entry's counterpart: nothing keeps that from being anything
-            shown = account_id
-        told.append((shown, what))
-    return told
+            shown_id = account_id
+        rows.append((shown_id, what))
+    return rows

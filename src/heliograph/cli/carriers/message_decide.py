@@ -182,7 +182,7 @@ def _print_result(run: CommandRun, done: "list[DecisionResult]", *, all_or_failu
     )
     if all_or_failure and len(done) == len(refused) == 1:
         raise Failure(refused[0])
-    shown = done if run.as_json else [each for each in done if each.refused is None]
+    displayed = done if run.as_json else [each for each in done if each.refused is None]
     show_list(
         run,
         [
@@ -193,7 +193,7 @@ def _print_result(run: CommandRun, done: "list[DecisionResult]", *, all_or_failu
                 "credits_refunded": each.credits_refunded,
                 "refused": each.refused,
             }
-            for each in shown
+            for each in displayed
         ],
         ("id", "status", "error", "credits_refunded"),
     )

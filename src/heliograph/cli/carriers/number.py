@@ -25,7 +25,7 @@ def _record(tx: "Connection", number: "OwnNumber") -> dict[str, Any]:
     from heliograph import accounts, inbound
     from heliograph.carriers import all_carriers
 
-    def shown(account_id: str | None) -> str | None:
+    def text_id(account_id: str | None) -> str | None:
         return None if account_id is None else accounts.text_id(accounts.by_id(tx, account_id))
 
     names = {carrier.id: carrier.name for carrier in all_carriers(tx)}
@@ -34,8 +34,8 @@ def _record(tx: "Connection", number: "OwnNumber") -> dict[str, Any]:
         "id": record["id"],
         "number": record["number"],
         "carrier": names[number.carrier_id],
-        "account_id": shown(number.account_id),
-        "catch_all_id": shown(number.catch_all_id),
+        "account_id": text_id(number.account_id),
+        "catch_all_id": text_id(number.catch_all_id),
         "first_word": record["first_word"],
         "opt_out_scope": record["opt_out_scope"],
         "created_at": record["created_at"],

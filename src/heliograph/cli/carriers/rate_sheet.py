@@ -89,9 +89,11 @@ def import_(
     with run.read() as tx:
         rates = _read(tx, octets)
         outlook = sheets.outlook_of(tx, rates, is_whole=whole)
-        told = _outlook_record(outlook, {carrier.id: carrier.name for carrier in all_carriers(tx)})
+        record = _outlook_record(
+            outlook, {carrier.id: carrier.name for carrier in all_carriers(tx)}
+        )
     if dry_run:
-        show(run, told)
+        show(run, record)
         return
     with run.write() as tx:
         now_ms = clock.now_ms()
@@ -106,7 +108,7 @@ def import_(
             by=None,
             now_ms=now_ms,
         )
-    show(run, _record(sheet) | told)
+    show(run, _record(sheet) | record)
 
 
 def _read(tx: "Connection", octets: bytes) -> Any:
@@ -116,10 +118,10 @@ def _read(tx: "Connection", octets: bytes) -> Any:
 
     read = read_sheet(octets, lambda text: accounts.find(tx, text).id)
     if read.bad:
-        said = "\n".join(f"line {bad.line}: {bad.why}" for bad in read.bad[:BAD_ROWS_SHOWN])
+        bad_rows = "\n".join(f"line {bad.line}: {bad.why}" for bad in read.bad[:BAD_ROWS_SHOWN])
         more = len(read.bad) - BAD_ROWS_SHOWN
         rest = f"\nand {more} more" if more > 0 else ""
-        raise Failure(f"Nothing was set, because rows are wrong:\n{said}{rest}")
+        raise Failure(f"Nothing was set, because rows are wrong:\n{bad_rows}{rest}")
     return read.rates
 
 

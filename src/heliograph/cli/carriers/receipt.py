@@ -29,7 +29,9 @@ def _record(receipt: "ReceiptToMatch", carrier: str, candidates: list[str]) -> d
     from heliograph.messages.doubt.unmatched import CANDIDATES_MAX, text_id, why_unmatched
 
     may_be = [text_of_raw("msg", message_id) for message_id in candidates]
-    meant = f"{len(may_be) or 'no'} message{'s' * (len(may_be) != 1)} in doubt may be meant"
+    candidate_note = (
+        f"{len(may_be) or 'no'} message{'s' * (len(may_be) != 1)} in doubt may be meant"
+    )
     return {
         "id": text_id(receipt, carrier),
         "carrier": carrier,
@@ -41,7 +43,7 @@ def _record(receipt: "ReceiptToMatch", carrier: str, candidates: list[str]) -> d
         "user_message_reference": receipt.reference,
         "received_at": rfc3339(receipt.at_ms),
         "kept_until": rfc3339(receipt.kept_until_ms),
-        "why": f"{why_unmatched(receipt)}; {meant}"
+        "why": f"{why_unmatched(receipt)}; {candidate_note}"
         if receipt.state is not None
         else why_unmatched(receipt),
         "may_be": may_be[:CANDIDATES_MAX],
@@ -84,7 +86,7 @@ def list_(run: CommandRun, only_unmatched: bool, carrier: str | None, limit: int
         found = unmatched.find_unmatched(
             tx, carrier_named(tx, carrier).id if carrier is not None else None, limit + 1
         )
-        shown = found[:limit]
+        displayed = found[:limit]
         names = {each.id: each.name for each in all_carriers(tx)}
         records = [
             _record(
@@ -92,7 +94,9 @@ def list_(run: CommandRun, only_unmatched: bool, carrier: str | None, limit: int
                 names.get(receipt.carrier_id, f"removed ({receipt.carrier_id})"),
                 candidates,
             )
-            for receipt, candidates in zip(shown, unmatched.candidates(tx, shown), strict=True)
+            for receipt, candidates in zip(
+                displayed, unmatched.candidates(tx, displayed), strict=True
+            )
         ]
     show_list(
         run, records, ("id", "state", "recipient", "received_at", "kept_until", "why", "may_be")

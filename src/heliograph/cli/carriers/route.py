@@ -110,9 +110,9 @@ def which(run: CommandRun, number: str, account: str | None) -> None:
             )
         way = look_up_route(tx, phone, found and found.id, now_ms=clock.now_ms())
         carriers = carrier_states.served_carriers(tx)
-        told = route_in_words(phone, found, way, carriers)
+        sentences = route_in_words(phone, found, way, carriers)
     if not run.as_json:
-        click.echo("\n".join(told))
+        click.echo("\n".join(sentences))
         return
     plan, refusal = way.offer
     show(
@@ -124,6 +124,6 @@ def which(run: CommandRun, number: str, account: str | None) -> None:
             "credits": None if refusal else plan.rate,
             "refusal": refusal,
             "prefix": None if way.route is None else way.route.prefix,
-            "why": told,
+            "why": sentences,
         },
     )

@@ -60,7 +60,7 @@ def command(run: CommandRun, account: str, url: str, events: str, sandbox: bool)
         )
         click.echo(
             f"{rfc3339(tried.at_ms)}  {kind}  {text_of_raw('evt', tried.waiting.event_id)}  →"
-            f" {answered} in {tried.took_ms} ms\n  {_shown(body)}"
+            f" {answered} in {tried.took_ms} ms\n  {_printable_body(body)}"
         )
 
     def ready(secret: str) -> None:
@@ -84,7 +84,7 @@ def command(run: CommandRun, account: str, url: str, events: str, sandbox: bool)
     )
 
 
-def _shown(body: str) -> str:
+def _printable_body(body: str) -> str:
     """Returns the event as it is sent, but for what a terminal would obey, which JSON can say in
     another way.
     """

@@ -46,9 +46,9 @@ def _look(database: "Database", settings: "Settings") -> None:
         pass
     clock_check.begin(database)  # the months that are made are those of its clock
     with database.read() as tx:
-        there = secret_key_canary.load(tx) if secret_key_canary.exists(tx) else None
-    if there is not None:
-        secret_key_canary.in_use(there, settings.secret_keys)
+        canary = secret_key_canary.load(tx) if secret_key_canary.exists(tx) else None
+    if canary is not None:
+        secret_key_canary.in_use(canary, settings.secret_keys)
 
 
 command = Command(

@@ -37,7 +37,7 @@ def _restore_check(
             "--account and --carrier say what to decide about: give send or cancel with them."
             " --since always keeps everything."
         )
-    return _keep(run, since, leave_later) if since is not None else _show(run, _kept(run))
+    return _keep(run, since, leave_later) if since is not None else _show(run, _kept_messages(run))
 
 
 def _keep(run: CommandRun, since: int, leave_later: bool) -> None:
@@ -57,7 +57,7 @@ def _keep(run: CommandRun, since: int, leave_later: bool) -> None:
     _show(run, done.kept_messages, [campaign._asdict() for campaign in done.campaigns])
 
 
-def _kept(run: CommandRun) -> "list[KeptMessages]":
+def _kept_messages(run: CommandRun) -> "list[KeptMessages]":
     from heliograph.messages.sweeps import restored
 
     with run.read() as tx:
@@ -76,15 +76,15 @@ def _show(
         names = {carrier.id: carrier.name for carrier in all_carriers(tx)}
         rows: list[dict[str, Any]] = [
             {
-                "account_id": accounts.text_id(accounts.by_id(tx, kept.account_id)),
-                "carrier": names.get(kept.carrier_id),
-                "type": kept.type,
-                "mode": "sandbox" if kept.sandbox else "live",
-                "messages": kept.messages,
-                "segments": kept.segments,
-                "expires_at": rfc3339(kept.last_expires_at_ms),
+                "account_id": accounts.text_id(accounts.by_id(tx, row.account_id)),
+                "carrier": names.get(row.carrier_id),
+                "type": row.type,
+                "mode": "sandbox" if row.sandbox else "live",
+                "messages": row.messages,
+                "segments": row.segments,
+                "expires_at": rfc3339(row.last_expires_at_ms),
             }
-            for kept in found
+            for row in found
         ]
     if run.as_json:
         return show(
@@ -122,7 +122,7 @@ def _decide(run: CommandRun, decision: str, account: str | None, carrier: str | 
         run,
         {
             "sent" if decision == "send" else "canceled": decided,
-            "kept": sum(kept.messages for kept in _kept(run)),
+            "kept": sum(row.messages for row in _kept_messages(run)),
         },
     )
 

@@ -63,7 +63,7 @@ def _smsc(
         raise click.BadParameter(why, param_hint=f"--{name.replace('_', '-')}") from wrong
     chances = _read(read_chances, ",".join(chaos), "--chaos")
     seed = SystemRandom().randint(0, SEED_MAX) if seed is None else seed
-    told = smsc.SmscRun(
+    options = smsc.SmscRun(
         host,
         port,
         settings,
@@ -73,7 +73,7 @@ def _smsc(
         stats_s=stats,
     )
     try:
-        smsc.run(told, lambda said: click.echo(smsc.as_line(said, as_json=run.as_json)))
+        smsc.run(options, lambda report: click.echo(smsc.as_line(report, as_json=run.as_json)))
     except smsc.NotRun as error:
         raise Failure(str(error)) from error
 

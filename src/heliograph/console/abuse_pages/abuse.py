@@ -243,9 +243,9 @@ def _volumes(tx: Connection, now_ms: int) -> list[NamedVolume]:
 
 
 def _links(tx: Connection, found: LinkedHosts) -> list[NamedLink]:
-    shown = found.hosts[:ABUSES_SHOWN_MAX]
-    of_like = {name.account_id for each in shown for name in each.like if name.account_id}
-    owners = _owners(tx, of_like | {each.account_id for each in shown})
+    hosts = found.hosts[:ABUSES_SHOWN_MAX]
+    of_like = {name.account_id for each in hosts for name in each.like if name.account_id}
+    owners = _owners(tx, of_like | {each.account_id for each in hosts})
     return [
         NamedLink(
             owners[each.account_id],
@@ -253,7 +253,7 @@ def _links(tx: Connection, found: LinkedHosts) -> list[NamedLink]:
             ids.text_of_raw(SEND_PREFIX, each.send_id),
             [(name.name, owners.get(name.account_id or "")) for name in each.like],
         )
-        for each in shown
+        for each in hosts
     ]
 
 

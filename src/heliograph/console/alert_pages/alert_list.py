@@ -42,7 +42,7 @@ class ShownRule(NamedTuple):
     threshold_field: str
     hold_field: str
     shown_field: str
-    told: str
+    sentence: str
 
 
 class ShownRecipient(NamedTuple):
@@ -57,7 +57,7 @@ def fields_of(kind: AlertKind) -> tuple[str, str, str]:
     return (f"{kind}_on", f"{kind}_threshold", f"{kind}_hold")
 
 
-def _shown(rule: AlertRule) -> ShownRule:
+def _shown_rule(rule: AlertRule) -> ShownRule:
     before, behind = RULE_WORDS[rule.kind]
     on_field, threshold_field, hold_field = fields_of(rule.kind)
     return ShownRule(
@@ -68,7 +68,7 @@ def _shown(rule: AlertRule) -> ShownRule:
         threshold_field=threshold_field,
         hold_field=hold_field,
         shown_field=shown_field(rule.kind),
-        told=rule_in_words(rule),
+        sentence=rule_in_words(rule),
     )
 
 
@@ -102,7 +102,7 @@ def show_list(
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows all of it, and the forms to those who may use them."""
-    rules = [_shown(rule) for rule in alerts.all_rules(tx)]
+    rules = [_shown_rule(rule) for rule in alerts.all_rules(tx)]
     recipients = alerts.all_recipients(tx)
     last = alerts.last_notifications(tx, [recipient.id for recipient in recipients])
     return page(

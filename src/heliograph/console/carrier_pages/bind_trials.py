@@ -66,10 +66,10 @@ def _read_settings(request: PageRequest) -> SmppSettings:
 def _try_bind(request: PageRequest, visit: OperatorVisit, connection: SmppSettings) -> BindTrial:
     state, detail = run_trial_bind(connection, TRIAL_S)
     trial = trial_in_words(connection, state, detail)
-    there = f"{connection.system_id} at {connection.host}:{connection.port}"
+    target = f"{connection.system_id} at {connection.host}:{connection.port}"
     with request.db.write() as tx:
         what = "bound" if trial.is_bound else "not bound"
-        visit.audit(tx, None, "carrier.try", connection.name, after=f"{there}: {what}")
+        visit.audit(tx, None, "carrier.try", connection.name, after=f"{target}: {what}")
     return trial
 
 

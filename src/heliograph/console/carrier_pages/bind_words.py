@@ -20,30 +20,30 @@ class BindTrial(NamedTuple):
 
 def trial_in_words(connection: SmppSettings, state: LinkState, detail: str) -> BindTrial:
     """Returns what a trial has found, in sentences."""
-    there = f"{connection.host}:{connection.port}"
+    address = f"{connection.host}:{connection.port}"
     if state is LinkState.BOUND:
         return BindTrial(
             True,
-            f"{there} let {connection.system_id} in.",
+            f"{address} let {connection.system_id} in.",
             "The trial has unbound again. Nothing was sent.",
         )
     if state is LinkState.REFUSED:
         return BindTrial(
             False,
-            f"{there} answered and did not let {connection.system_id} in: {detail}.",
+            f"{address} answered and did not let {connection.system_id} in: {detail}.",
             "Check the system id, the password and the system type. Some carriers let in only the"
             " addresses that they know, or fewer binds than are open already.",
         )
     if state is LinkState.CONNECTING:
         return BindTrial(
             False,
-            f"{there} gave no answer within {TRIAL_S:.0f} s.",
+            f"{address} gave no answer within {TRIAL_S:.0f} s.",
             "Check the host and the port, and whether the carrier's firewall lets this machine"
             " through.",
         )
     return BindTrial(
         False,
-        f"{there} could not be bound: {_plain(detail)}.",
+        f"{address} could not be bound: {_plain(detail)}.",
         "Check the host and the port, whether TLS is as the carrier has it, and whether this"
         " machine reaches it.",
     )

@@ -64,7 +64,7 @@ def show_list(
         visit,
         status=400 if errors or (trial is not None and not trial.is_bound) else 200,
         carriers=[
-            _listed(carrier, waiting.get(carrier.id), routes)
+            _listed_carrier(carrier, waiting.get(carrier.id), routes)
             for carrier in found[:CARRIERS_SHOWN_MAX]
         ],
         is_cut=len(found) > CARRIERS_SHOWN_MAX,
@@ -93,7 +93,7 @@ def show_carrier(
         request,
         visit,
         status=400 if errors else 200,
-        each=_listed(carrier, waiting_for_carrier(tx, carrier.id), routing.all_routes(tx)),
+        each=_listed_carrier(carrier, waiting_for_carrier(tx, carrier.id), routing.all_routes(tx)),
         is_smpp=is_smpp,
         settings=[(name, carriers.setting(carrier, name)) for name in SETTINGS] if is_smpp else [],
         routes=[
@@ -153,7 +153,7 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     return redirect(f"{CARRIERS}/{before.name}", DoneNotice.SAVED)
 
 
-def _listed(
+def _listed_carrier(
     carrier: Carrier, waiting: int | None, routes: Sequence[routing.Route]
 ) -> ListedCarrier:
     prefixes = [route.prefix for route in routes if carrier.id in route.carrier_ids]

@@ -46,7 +46,7 @@ CHOICES: Final = (
 class DecidedMessage(NamedTuple):
     """Holds a message, and what a decision makes of it."""
 
-    listed: ListedMessage
+    message: ListedMessage
     result: DecisionResult
 
 
@@ -76,7 +76,7 @@ def show_list(
     found = (
         work_lists.oldest_in_doubt(tx, carrier.id, wanted.before, wanted.limit) if carrier else []
     )
-    shown = list_page(
+    displayed = list_page(
         request, wanted._replace(limit=SHOWN_MAX), found, lambda traced: traced.message.id
     )
     return page(
@@ -86,8 +86,8 @@ def show_list(
         status=400 if errors else 200,
         work=work,
         carrier=carrier,
-        messages=listed_messages(tx, shown.rows, names),
-        later=shown.older,
+        messages=listed_messages(tx, displayed.rows, names),
+        later=displayed.older,
         resends=carrier is not None and carrier.id in names.resending,
         resend_after_s=RESEND_AFTER_MS // 1_000,
         choices=CHOICES,

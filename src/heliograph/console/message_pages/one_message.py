@@ -91,7 +91,7 @@ def _render(
         submissions=_submissions(tx, traced, parts, names, shows_text=shows_text),
         numbers=trace.numbers,
         paid=charges_of(tx, message, traced.account_id),
-        told=[
+        deliveries=[
             (each, endpoints.text_id(each.endpoint_id))
             for each in history.deliveries_of(tx, traced.account_id, event_ids(message))
         ],

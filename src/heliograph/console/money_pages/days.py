@@ -48,7 +48,7 @@ def show_all_accounts(tx: Connection, request: PageRequest, visit: OperatorVisit
             (price, money.to_text(price.amount_minor, price.currency))
             for price in prices.all_prices(tx)
         ],
-        shown=figures_by_day(tx, None, request.now_ms),
+        figures=figures_by_day(tx, None, request.now_ms),
         typed={"account": looked_for},
         errors={error.field: error.message for error in errors},
     )
@@ -64,7 +64,7 @@ def show_account(tx: Connection, request: PageRequest, visit: OperatorVisit) -> 
         visit,
         account=account,
         text_id=accounts.text_id(account),
-        shown=figures_by_day(tx, account.id, request.now_ms),
+        figures=figures_by_day(tx, account.id, request.now_ms),
     )
 
 

@@ -35,20 +35,20 @@ FORMATS: Final = ("csv", "beancount")
 def statement(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the statement of a month as CSV. Raises NotFound, InvalidRequest."""
     account = accounts.with_text_id(tx, request.path["account"])
-    told = wallet_files.statement(tx, account.id, month_of(request))
-    name = f"statement-{accounts.text_id(account)}-{told.month}.csv"
-    return Download(name, iter([wallet_files.statement_file(told)]))
+    month_statement = wallet_files.statement(tx, account.id, month_of(request))
+    name = f"statement-{accounts.text_id(account)}-{month_statement.month}.csv"
+    return Download(name, iter([wallet_files.statement_file(month_statement)]))
 
 
 def statement_pdf(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the statement of a month as PDF. Raises NotFound, InvalidRequest."""
     account = accounts.with_text_id(tx, request.path["account"])
     holder = StatementHolder(accounts.text_id(account), account.name)
-    told = wallet_files.statement(tx, account.id, month_of(request))
-    lines = lines_of_statement(tx, account.id, told)
-    name = f"statement-{holder.text_id}-{told.month}.pdf"
+    month_statement = wallet_files.statement(tx, account.id, month_of(request))
+    lines = lines_of_statement(tx, account.id, month_statement)
+    name = f"statement-{holder.text_id}-{month_statement.month}.pdf"
     return Response(
-        pdf_of_statement(holder, told, lines, request.now_ms),
+        pdf_of_statement(holder, month_statement, lines, request.now_ms),
         headers={**HEADERS, "content-disposition": f'attachment; filename="{name}"'},
         media_type="application/pdf",
     )

@@ -60,10 +60,10 @@ def show_wallet(
     wrong = list(errors)
     month = month_of(request)
     try:
-        told = files.statement(tx, account.id, month)
+        statement = files.statement(tx, account.id, month)
     except InvalidRequest as refusal:
         wrong += refusal.fields
-        told = files.statement(tx, account.id, this_month(request))
+        statement = files.statement(tx, account.id, this_month(request))
     entries = account_ledger.page(tx, account.id, PageWanted(ENTRIES_SHOWN, None))
     return page(
         "wallet.html",
@@ -73,7 +73,7 @@ def show_wallet(
         account=account,
         text_id=accounts.text_id(account),
         wallet=held,
-        statement=told,
+        statement=statement,
         entries=entries[:ENTRIES_SHOWN],
         is_cut=len(entries) > ENTRIES_SHOWN,
         typed={"month": month, **body_of(request)},

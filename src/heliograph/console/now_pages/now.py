@@ -112,8 +112,8 @@ def _span(request: PageRequest) -> PlottedSpan:
     return span_named(named or "")
 
 
-def _link(each: PlottedSpan, shown: PlottedSpan, path: str = NOW) -> SpanLink:
-    return SpanLink(each.name, f"{path}?span={each.name}", each == shown)
+def _link(each: PlottedSpan, selected: PlottedSpan, path: str = NOW) -> SpanLink:
+    return SpanLink(each.name, f"{path}?span={each.name}", each == selected)
 
 
 def _window_of(carrier: Carrier) -> int | None:

@@ -74,11 +74,11 @@ def _handler_of_view(handle: Handler) -> Handler:
     """Returns a handler that shows what a page of the portal shows, to who may look at it."""
 
     def look(request: PageRequest) -> Response:
-        seen = request._replace(visit_of=_visit_of)
+        viewed = request._replace(visit_of=_visit_of)
         try:
-            return handle(seen)
+            return handle(viewed)
         except ReadOnlyView as why:
-            return _read_only_page(seen, why)
+            return _read_only_page(viewed, why)
 
     return _handler_while_viewing(look)
 

@@ -133,23 +133,23 @@ class PostgresHot:
         Unconfirmed when none comes in time. The COMMIT goes on in either case; what is `holding`
         the connection ends with it.
         """
-        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        task = asyncio.create_task(self._wait_for_answer(connection, tx, holding, told))
+        answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        task = asyncio.create_task(self._wait_for_answer(connection, tx, holding, answer))
         self._committing.add(task)
         task.add_done_callback(self._committing.discard)
-        return told
+        return answer
 
     async def _wait_for_answer(
         self,
         connection: Any,
         tx: _PostgresTx,
         holding: AsyncExitStack,
-        told: "asyncio.Future[None]",
+        answer: "asyncio.Future[None]",
     ) -> None:
         loop = asyncio.get_running_loop()
         backend: Backend = connection.backend
         timer = loop.call_later(
-            self._commits.within_s, self._note_unconfirmed, backend, connection, told
+            self._commits.within_s, self._note_unconfirmed, backend, connection, answer
         )
         try:
             async with holding:
@@ -157,27 +157,27 @@ class PostgresHot:
                 with connection.asking:
                     await connection.execute("COMMIT", timeout=A_YEAR_S)
         except BaseException as error:
-            if not told.done():
-                told.set_exception(error) if isinstance(error, Exception) else told.cancel()
+            if not answer.done():
+                answer.set_exception(error) if isinstance(error, Exception) else answer.cancel()
             cancelling.raise_if_cancelled(error)
             if not isinstance(error, Exception):
                 raise
         else:
             self._commits.confirmed_s = clock.monotonic_s()
             self._listeners.notify(tx.signals, tx.learned)
-            if not told.done():
-                told.set_result(None)
+            if not answer.done():
+                answer.set_result(None)
         finally:
             timer.cancel()
             self._commits.note_ended(backend)
 
     def _note_unconfirmed(
-        self, backend: Backend, connection: Any, told: "asyncio.Future[None]"
+        self, backend: Backend, connection: Any, answer: "asyncio.Future[None]"
     ) -> None:
         loop = asyncio.get_running_loop()
         self._commits.add(backend, lambda: loop.call_soon_threadsafe(_end_wait, connection))
-        if not told.done():
-            told.set_exception(Unconfirmed())
+        if not answer.done():
+            answer.set_exception(Unconfirmed())
 
     @contextmanager
     def _report_lost_connection(self, generation: int) -> Iterator[None]:

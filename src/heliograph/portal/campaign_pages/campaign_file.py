@@ -131,7 +131,7 @@ def _store(request: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tu
             numbers,
             sandbox=sandbox,
             most=NUMBERS_MAX,
-            once=lambda tx, make: _make_once(tx, request, visit, sandbox, make),
+            make_once=lambda tx, make: _make_once(tx, request, visit, sandbox, make),
         )
     except (InvalidRequest, quotas.StorageQuotaReached):  # there is no draft any more
         with request.db.write() as tx:

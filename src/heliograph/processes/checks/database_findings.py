@@ -108,7 +108,7 @@ def hosts(db: Database) -> Iterator[CheckResult]:
         for host, found in db.hosts.states_in_words().items():
             is_well = found in (WRITTEN_TO, STANDBY)
             yield CheckResult(
-                f"database host {host.shown}",
+                f"database host {host.label}",
                 "ok" if is_well else "warning",
                 found,
                 None if is_well else "see docs/failover.md",

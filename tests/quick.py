@@ -2,11 +2,12 @@
 within a minute. It prints what it chose and why; `make test` remains what counts.
 
 A changed module is tested by the unit tests that import it or its room, by its room's folder in
-tests/capability, and by whatever test file imports it by name. Another file of a room, such as a
+tests/capability, and by whatever test file imports it by name. If the room has folders, those tests
+of other folders are left out. Another file of a room, such as a
 template, is tested like a module that nobody imports. A changed helper is tested by the test files
 that import it, a conftest.py by those of its folder, and a changed test file by itself.
-tests/architecture is always chosen, without the documents that are run and the machines that are
-installed.
+tests/architecture is always chosen, without what runs documents, installs machines, builds the
+wheel or starts pytest anew.
 """
 
 import ast
@@ -24,7 +25,12 @@ TESTS: Final = ROOT / "tests"
 MAIN: Final = ("origin/main", "main")
 # they start processes, and take minutes
 LONG: Final = ("crash/", "faults/", "browser/", "wire/", "property/")
-SLOW_ARCHITECTURE: Final = ("test_documents.py", "test_deploy_")
+SLOW_ARCHITECTURE: Final = (
+    "test_documents.py",
+    "test_deploy_",
+    "test_package.py",
+    "test_skips.py",
+)
 ENDED_BY_PYTEST: Final = (0, 1, 5)  # 5: nothing is left to run without PostgreSQL
 
 
@@ -48,7 +54,7 @@ def choose(changed: list[str]) -> dict[str, str]:
     chosen.
     """
     modules = {module for name in changed if (module := _module_of(name))}
-    rooms = {room for name in changed if (room := _room_of(name))}
+    places = {place for name in changed if (place := _place_of(name))}
     below = {str(Path(name).parent) for name in changed if Path(name).name == "conftest.py"}
     chosen = {name: "it has changed" for name in changed if _is_test(name)}
     near, of_room = {}, {}
@@ -57,13 +63,13 @@ def choose(changed: list[str]) -> dict[str, str]:
         if not _is_test(path) or source.path.startswith(LONG):
             continue
         imported = set(_imported(source))
-        room = next((room for room in sorted(rooms) if _is_of(source.path, room, imported)), None)
+        place = next((each for each in sorted(places) if _is_of(source.path, each, imported)), None)
         if direct := sorted(modules & imported):
             near[path] = f"it imports {direct[0]}"
         elif above := [folder for folder in sorted(below) if path.startswith(f"{folder}/")]:
             near[path] = f"it takes fixtures of {above[0]}/conftest.py"
-        elif room:
-            of_room[path] = f"it is about the room {room}"
+        elif place:
+            of_room[path] = f"it is about the room {place}"
     architecture = {
         path.relative_to(ROOT).as_posix(): "always"
         for path in sorted((TESTS / "architecture").rglob("test_*.py"))
@@ -91,8 +97,12 @@ def run(paths: list[str]) -> int:
     return status if status not in ENDED_BY_PYTEST else int(status == 1)
 
 
-def _is_of(path: str, room: str, imported: set[str]) -> bool:
-    if path.startswith(f"capability/{room}/"):
+def _is_of(path: str, place: str, imported: set[str]) -> bool:
+    """Says whether a test is about a place of the code: in its folder of tests/capability, beside
+    the folders of its room, or a unit test that imports its room.
+    """
+    room = place.partition("/")[0]
+    if path.startswith(f"capability/{place}/") or Path(path).parent == Path("capability", room):
         return True
     return path.startswith("unit/") and any(
         f"{module}.".startswith(f"heliograph.{room}.") for module in imported
@@ -103,11 +113,15 @@ def _is_test(name: str) -> bool:
     return name.startswith("tests/") and Path(name).match("test_*.py")
 
 
-def _room_of(name: str) -> str | None:
+def _place_of(name: str) -> str | None:
     """Returns the room whose file it is, whatever its kind: code, a template, a catalog; None of
-    others.
+    others. It is a folder of the room, such as messages/accept, if that one has tests of its own.
     """
     match Path(name).parts:
+        case ("src", "heliograph", room, folder, *_) if (
+            TESTS / "capability" / room / folder
+        ).is_dir():
+            return f"{room}/{folder}"
         case ("src", "heliograph", room, _, *_):
             return room
     return None

@@ -27,6 +27,17 @@ def test_a_changed_template_is_tested_by_its_room() -> None:
     assert "tests/capability/webhooks/test_webhooks_deliver.py" not in chosen
 
 
+def test_of_a_room_with_folders_those_beside_the_changed_one_are_left_out() -> None:
+    chosen = choose(["src/heliograph/messages/accept/judge.py"])
+    why = "it is about the room messages/accept"
+    assert chosen["tests/capability/messages/accept/test_accept_faults.py"] == why
+    assert "tests/capability/messages/doubt/test_decide.py" not in chosen
+    whole = choose(["src/heliograph/messages/read.py"])
+    assert (
+        whole["tests/capability/messages/doubt/test_decide.py"] == "it is about the room messages"
+    )
+
+
 def test_a_changed_conftest_is_tested_by_who_takes_its_fixtures() -> None:
     chosen = choose(["tests/capability/conftest.py"])
     why = "it takes fixtures of tests/capability/conftest.py"
@@ -38,3 +49,4 @@ def test_without_changes_the_architecture_is_looked_at_without_its_documents() -
     chosen = choose([])
     assert set(chosen.values()) == {"always"}
     assert "tests/architecture/documents/test_documents.py" not in chosen
+    assert "tests/architecture/test_package.py" not in chosen

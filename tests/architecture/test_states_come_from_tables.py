@@ -191,11 +191,10 @@ def _conditions(kept: Kept, state: str | None, new: str) -> Iterator[str]:
     table = next(name for name, each in TABLES.items() if each is kept)
     for of in ("", *(f"{alias}." for alias in (table, table[0], "i", "e", "m"))):
         if kept.transitions in (OTP, ENDPOINT, ACCOUNT):
-            yield kept.transitions.may_move(of)
             for to in kept.transitions.states:
-                yield kept.transitions.may_become(to, of)
+                yield kept.transitions.may_become(to, of=of)
         elif state is not None:
-            yield kept.transitions.may_become(state, of)
+            yield kept.transitions.may_become(state, of=of)
         else:
             yield kept.transitions.may_store(new, of)
 
@@ -231,7 +230,7 @@ def test_a_built_statement_that_writes_a_state_takes_its_condition_from_the_tabl
         if (source.path, function.name) not in SET_NO_STATE
         for call, table, columns in _built_updates(function, named)
         if (columns & set(TABLES[table].columns) or ANY in columns)
-        and not re.search(r"\.(sources|may_become)\(", spelled_out(call, named_in([function])))
+        and not re.search(r"\.may_become\(", spelled_out(call, named_in([function])))
     ]
     assert not wrong, "\n".join(wrong)
 

@@ -5,6 +5,10 @@ Each room declares the table of what it stores once, in its `states.py`, from a 
 that follow it. Every statement that writes a state takes its condition from that table: a row that
 is in no state from which the table allows the new one is not changed, and whoever wrote has lost a
 race, which is an ordinary result. `docs/states.md` is made from these tables.
+
+A statement asks with `may_become` if its text says which states it writes, and with `may_store` if
+each of its rows has a state of its own. Code asks with `allows`. `sources` names the states that a
+refusal mentions.
 """
 
 from collections.abc import Iterator, Mapping
@@ -108,13 +112,15 @@ class Transitions:
             return f"{of}{self._column} = '{states[0]}'"
         return f"{of}{self._column} IN ({', '.join(map(repr, states))})"
 
-    def may_become(self, to: str, of: str = "") -> str:
-        """Returns the SQL condition that a row is in a state from which the table allows `to`."""
-        return self.is_in(*self.sources(to), of=of)
-
-    def may_move(self, of: str = "") -> str:
-        """Returns the SQL condition that a row is in a state that is not final."""
-        return self.is_in(*(state for state in self.states if self.next[state]), of=of)
+    def may_become(self, *to: str, of: str = "") -> str:
+        """Returns the SQL condition that a row is in a state from which the table allows `to`; or
+        each of them, if the statement writes one of several. Raises ValueError if there is no such
+        state.
+        """
+        found = [state for state in self.states if self.next[state].issuperset(to)]
+        if not to or not found:
+            raise ValueError(f"no state can become {' and '.join(to)}")
+        return self.is_in(*found, of=of)
 
     def may_store(self, new: str, of: str = "") -> str:
         """Returns the SQL condition that a row stays in its state, or may come to the state that

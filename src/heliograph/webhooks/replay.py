@@ -51,7 +51,7 @@ def replay_one(tx: Connection, endpoint: WebhookEndpoint, event_id: str, *, now_
         .where(
             delivery.endpoint_id == endpoint.id,
             delivery.event_id == raw,
-            delivery.outcome.in_(DELIVERY.sources(WAITING)),
+            sa.text(DELIVERY.may_become(WAITING)),
         )
         .returning(
             delivery.outcome,

@@ -53,7 +53,8 @@ class Transitions:
         self.meanings, self.states = meanings, tuple(meanings)
         self.begins, self.moves, self.ends = begins, moves, ends or {}
         self.next: Mapping[str, frozenset[str]] = {
-            state: frozenset(moves.get(state, ())) for state in meanings
+            state: frozenset([*moves.get(state, ()), *([NO_ROW] if state in self.ends else [])])
+            for state in meanings
         }
         self._column, self._conditions = column, conditions
         unknown = {
@@ -66,7 +67,9 @@ class Transitions:
             raise ValueError(f"states without a meaning: {', '.join(sorted(unknown))}")
 
     def allows(self, was: str, to: str) -> bool:
-        """Returns whether the state `to` may follow the state `was`."""
+        """Returns whether the state `to` may follow the state `was`, or whether a row that is
+        `was` may be deleted, if `to` is NO_ROW.
+        """
         return to in self.next[was]
 
     def sources(self, to: str) -> tuple[str, ...]:
@@ -96,7 +99,7 @@ class Transitions:
             if was in self.ends:
                 yield Arrow(was, NO_ROW, self.ends[was])
         for state in self.states:
-            if not self.next[state] and state not in self.ends:
+            if not self.next[state]:
                 yield Arrow(state, NO_ROW, "")
 
     # SQL conditions. `of` stands before the names of columns, such as `m.`.
@@ -114,8 +117,8 @@ class Transitions:
 
     def may_become(self, *to: str, of: str = "") -> str:
         """Returns the SQL condition that a row is in a state from which the table allows `to`; or
-        each of them, if the statement writes one of several. Raises ValueError if there is no such
-        state.
+        each of them, if the statement writes one of several. For NO_ROW it is the condition of a
+        statement that deletes rows. Raises ValueError if there is no such state.
         """
         found = [state for state in self.states if self.next[state].issuperset(to)]
         if not to or not found:
@@ -131,6 +134,6 @@ class Transitions:
         moves = [
             f"({stored} = '{was}' AND {new} IN ({', '.join(map(repr, self.moves[was]))}))"
             for was in self.states
-            if self.next[was]
+            if self.moves.get(was)
         ]
         return f"({' OR '.join([f'{stored} = {new}', *moves])})"

@@ -2,12 +2,13 @@
 
 import pytest
 
-from heliograph.database.transitions import Transitions
+from heliograph.database.transitions import NO_ROW, Arrow, Transitions
 
 DOOR = Transitions(
     meanings={"open": "", "shut": "", "locked": "", "gone": ""},
     begins={"open": ""},
     moves={"open": {"shut": "", "gone": ""}, "shut": {"open": "", "locked": "", "gone": ""}},
+    ends={"shut": "demolished"},
 )
 
 
@@ -18,6 +19,16 @@ def test_a_statement_that_writes_one_state_changes_the_rows_that_may_come_to_it(
 
 def test_a_statement_that_writes_one_of_several_changes_the_rows_that_may_come_to_each() -> None:
     assert DOOR.may_become("gone", "open") == "status = 'shut'"
+
+
+def test_a_statement_that_deletes_rows_deletes_those_that_may_end() -> None:
+    assert DOOR.may_become(NO_ROW) == "status = 'shut'"
+    assert [state for state in DOOR.states if DOOR.allows(state, NO_ROW)] == ["shut"]
+    assert [arrow for arrow in DOOR.arrows() if arrow.to == NO_ROW] == [
+        Arrow("shut", NO_ROW, "demolished"),
+        Arrow("locked", NO_ROW, ""),
+        Arrow("gone", NO_ROW, ""),
+    ]
 
 
 @pytest.mark.parametrize("states", [(), ("open", "shut"), ("no such state",)])

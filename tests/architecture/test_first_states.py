@@ -1,13 +1,16 @@
 """A stored row begins in a state that the table of transitions of its room lets it begin in:
-whoever stores it takes the state from `begun_as`.
+whoever stores it takes the state from `begun_as`. If rows of a kind are deleted in some states and
+not in others, whoever deletes one asks the table too.
 """
 
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 import pytest
 
+from heliograph.campaigns.tables import campaigns
 from tests.support.parsed import named_in, spelled_out
 from tests.support.sources import nodes_of
 from tests.support.stored_states import INSERTED, TABLES, governed
@@ -66,3 +69,64 @@ def _states_in_text(
             continue
         before = str(part.value) if isinstance(part, ast.Constant) else ""
         table = next(reversed(INSERTED.findall(before)), table)
+
+
+# rows that are deleted
+
+ENDING_IN_SOME: Final = {
+    name
+    for name, kept in TABLES.items()
+    if kept.transitions.ends and kept.transitions.ends.keys() != set(kept.transitions.states)
+}
+DELETION: Final = re.compile(
+    r"\bdelete\((?:\w+\.)*(\w+)\)|\b(\w+)\.delete\(\)|\bDELETE FROM (\w+)", re.IGNORECASE
+)
+
+
+def test_a_row_is_deleted_in_the_states_in_which_the_table_lets_it_end() -> None:
+    assert campaigns.name in ENDING_IN_SOME
+    wrong = [
+        f"{source.path}:{line} deletes rows of {table} without may_become(NO_ROW)"
+        for source in governed()
+        for line, table in _free_deletions(source.tree)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tx.execute(sa.delete(campaigns).where(campaigns.c.id == 1))",
+        "tx.execute(tables.campaigns.delete().where(campaigns.c.status == 'draft'))",
+        'S = f"DELETE FROM campaigns WHERE id = :id AND {CAMPAIGN.may_become(CANCELED)}"',
+    ],
+)
+def test_a_row_that_is_deleted_as_somebody_likes_is_found(line: str) -> None:
+    assert list(_free_deletions(ast.parse(line)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tx.execute(sa.delete(campaigns).where(sa.text(CAMPAIGN.may_become(NO_ROW))))",
+        'S = f"DELETE FROM campaigns WHERE id = :id AND {CAMPAIGN.may_become(NO_ROW)}"',
+        "tx.execute(campaign_recipients.delete().where(campaigns.c.id == 1))",
+    ],
+)
+def test_a_row_that_is_deleted_as_the_table_says_is_not(line: str) -> None:
+    assert not list(_free_deletions(ast.parse(line)))
+
+
+def _free_deletions(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yields (line, table) of each statement of the source that deletes such rows and does not ask
+    the table of transitions.
+    """
+    for node in nodes_of(tree):
+        if isinstance(node, ast.stmt) and not isinstance(
+            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        ):
+            text = ast.unparse(node)
+            for found in DELETION.finditer(text):
+                table = found[1] or found[2] or found[3]
+                if table in ENDING_IN_SOME and ".may_become(NO_ROW)" not in text:
+                    yield node.lineno, table

@@ -22,9 +22,8 @@ from heliograph.database.statements import BatchStatement, Statement, TablesStat
 from heliograph.messages.states import MESSAGE, SEGMENT
 from heliograph.otp.states import OTP
 from heliograph.otp.tables import otps
-from heliograph.webhooks.deliver_sql import OUTCOMES
 from heliograph.webhooks.states import ENDPOINT, WAITING
-from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints
+from heliograph.webhooks.tables import webhook_endpoints
 from tests.support.parsed import (
     ANY,
     columns_of,
@@ -46,9 +45,6 @@ NO_STATE_OF_A_TABLE: Final = {  # columns that are called like states, and why t
     "webhook_attempts.status": "of HTTP",
     "webhook_deliveries.status": "of HTTP",
 }
-# A delivery is taken out of the queue before its outcome is stored (webhooks/states.py): whoever
-# finds no row there stores none.
-GUARDED_OTHERWISE: Final = OUTCOMES
 # They set whatever columns they are given, and a test looks at what those are.
 SET_NO_STATE: Final = (("accounts/lifecycle.py", "_update"), ("campaigns/campaign.py", "change"))
 STATES: Final = {state for kept in TABLES.values() for state in kept.transitions.states}
@@ -106,10 +102,6 @@ def test_a_declared_statement_that_writes_a_state_takes_its_condition_from_the_t
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_statement_that_is_guarded_otherwise_is_the_only_one() -> None:
-    assert list(_written_freely(GUARDED_OTHERWISE.sqlite.sql)) == [webhook_deliveries.name]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -145,10 +137,7 @@ def _declared_texts() -> Iterator[tuple[str, str, str]]:
     """Yields (name, dialect, text) of all statements of the package."""
     for module in _modules():
         for name, value in vars(module).items():
-            if (
-                isinstance(value, Statement | BatchStatement | TablesStatement)
-                and value is not GUARDED_OTHERWISE
-            ):
+            if isinstance(value, Statement | BatchStatement | TablesStatement):
                 home = f"{module.__name__}.{name}"
                 yield home, "postgresql", value.postgresql.sql
                 yield home, "sqlite", value.sqlite.sql
@@ -191,11 +180,10 @@ def _conditions(kept: Kept, state: str | None, new: str) -> Iterator[str]:
     table = next(name for name, each in TABLES.items() if each is kept)
     for of in ("", *(f"{alias}." for alias in (table, table[0], "i", "e", "m"))):
         if kept.transitions in (OTP, ENDPOINT, ACCOUNT):
-            yield kept.transitions.may_move(of)
             for to in kept.transitions.states:
-                yield kept.transitions.may_become(to, of)
+                yield kept.transitions.may_become(to, of=of)
         elif state is not None:
-            yield kept.transitions.may_become(state, of)
+            yield kept.transitions.may_become(state, of=of)
         else:
             yield kept.transitions.may_store(new, of)
 
@@ -231,7 +219,7 @@ def test_a_built_statement_that_writes_a_state_takes_its_condition_from_the_tabl
         if (source.path, function.name) not in SET_NO_STATE
         for call, table, columns in _built_updates(function, named)
         if (columns & set(TABLES[table].columns) or ANY in columns)
-        and not re.search(r"\.(sources|may_become)\(", spelled_out(call, named_in([function])))
+        and not re.search(r"\.may_become\(", spelled_out(call, named_in([function])))
     ]
     assert not wrong, "\n".join(wrong)
 

@@ -23,9 +23,7 @@ DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "states.md"
 
 
 def document() -> str:
-    """Returns the whole of docs/states.md. Raises AssertionError when tools/states and the code do
-    not know the same errors.
-    """
+    """Returns the whole of docs/states.md."""
     return "\n".join(
         [
             "# States\n",

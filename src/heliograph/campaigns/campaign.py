@@ -181,7 +181,7 @@ def move(tx: Connection, campaign: Campaign, to: str, **values: Any) -> Campaign
     """
     row = tx.execute(
         sa.update(campaigns)
-        .where(campaigns.c.id == campaign.id, campaigns.c.status.in_(states.CAMPAIGN.sources(to)))
+        .where(campaigns.c.id == campaign.id, sa.text(states.CAMPAIGN.may_become(to)))
         .values(status=to, **values)
         .returning(*_COLUMNS)
     ).one_or_none()

@@ -19,8 +19,10 @@ from heliograph.campaigns.draft import CampaignRequest, create, encode_audience
 from heliograph.campaigns.fill_in import Filling
 from heliograph.campaigns.numbers_file import BadNumberRow, NumberRow, Numbers
 from heliograph.campaigns.recipients import CampaignRecipient, store
+from heliograph.campaigns.states import CAMPAIGN
 from heliograph.campaigns.tables import campaigns
 from heliograph.database.database import Database
+from heliograph.database.transitions import NO_ROW
 from heliograph.messages.groups import remove_group
 from heliograph.text import SEGMENTS_MAX
 
@@ -152,5 +154,11 @@ def _no_recipients_left(reading: _NumbersRead) -> str:
 
 
 def _remove(tx: Connection, campaign: Campaign) -> None:
-    tx.execute(sa.delete(campaigns).where(campaigns.c.id == campaign.id))
-    remove_group(tx, campaign.group_id)
+    """Deletes a draft with its group, and leaves a campaign that is no draft any more."""
+    deleted = tx.execute(
+        sa.delete(campaigns).where(
+            campaigns.c.id == campaign.id, sa.text(CAMPAIGN.may_become(NO_ROW))
+        )
+    )
+    if deleted.rowcount:
+        remove_group(tx, campaign.group_id)

@@ -57,6 +57,12 @@ CAMPAIGN: Final = Transitions(
             CANCELED: "campaign cancel, or its recipients are erased because nobody resumed it",
         },
     },
+    ends={
+        DRAFT: (
+            "campaign create, if its file cannot be read or stored to the end, or nobody in it can"
+            " be sent to"
+        ),
+    },
 )
 STARTABLE: Final = (DRAFT, SCHEDULED)  # its audience is yet to be frozen
 

@@ -5,6 +5,10 @@ Each room declares the table of what it stores once, in its `states.py`, from a 
 that follow it. Every statement that writes a state takes its condition from that table: a row that
 is in no state from which the table allows the new one is not changed, and whoever wrote has lost a
 race, which is an ordinary result. `docs/states.md` is made from these tables.
+
+A statement asks with `may_become` if its text says which states it writes, and with `may_store` if
+each of its rows has a state of its own. Code asks with `allows`. `sources` names the states that a
+refusal mentions.
 """
 
 from collections.abc import Iterator, Mapping
@@ -49,7 +53,8 @@ class Transitions:
         self.meanings, self.states = meanings, tuple(meanings)
         self.begins, self.moves, self.ends = begins, moves, ends or {}
         self.next: Mapping[str, frozenset[str]] = {
-            state: frozenset(moves.get(state, ())) for state in meanings
+            state: frozenset([*moves.get(state, ()), *([NO_ROW] if state in self.ends else [])])
+            for state in meanings
         }
         self._column, self._conditions = column, conditions
         unknown = {
@@ -62,7 +67,9 @@ class Transitions:
             raise ValueError(f"states without a meaning: {', '.join(sorted(unknown))}")
 
     def allows(self, was: str, to: str) -> bool:
-        """Returns whether the state `to` may follow the state `was`."""
+        """Returns whether the state `to` may follow the state `was`, or whether a row that is
+        `was` may be deleted, if `to` is NO_ROW.
+        """
         return to in self.next[was]
 
     def sources(self, to: str) -> tuple[str, ...]:
@@ -92,7 +99,7 @@ class Transitions:
             if was in self.ends:
                 yield Arrow(was, NO_ROW, self.ends[was])
         for state in self.states:
-            if not self.next[state] and state not in self.ends:
+            if not self.next[state]:
                 yield Arrow(state, NO_ROW, "")
 
     # SQL conditions. `of` stands before the names of columns, such as `m.`.
@@ -108,13 +115,15 @@ class Transitions:
             return f"{of}{self._column} = '{states[0]}'"
         return f"{of}{self._column} IN ({', '.join(map(repr, states))})"
 
-    def may_become(self, to: str, of: str = "") -> str:
-        """Returns the SQL condition that a row is in a state from which the table allows `to`."""
-        return self.is_in(*self.sources(to), of=of)
-
-    def may_move(self, of: str = "") -> str:
-        """Returns the SQL condition that a row is in a state that is not final."""
-        return self.is_in(*(state for state in self.states if self.next[state]), of=of)
+    def may_become(self, *to: str, of: str = "") -> str:
+        """Returns the SQL condition that a row is in a state from which the table allows `to`; or
+        each of them, if the statement writes one of several. For NO_ROW it is the condition of a
+        statement that deletes rows. Raises ValueError if there is no such state.
+        """
+        found = [state for state in self.states if self.next[state].issuperset(to)]
+        if not to or not found:
+            raise ValueError(f"no state can become {' and '.join(to)}")
+        return self.is_in(*found, of=of)
 
     def may_store(self, new: str, of: str = "") -> str:
         """Returns the SQL condition that a row stays in its state, or may come to the state that
@@ -125,6 +134,6 @@ class Transitions:
         moves = [
             f"({stored} = '{was}' AND {new} IN ({', '.join(map(repr, self.moves[was]))}))"
             for was in self.states
-            if self.next[was]
+            if self.moves.get(was)
         ]
         return f"({' OR '.join([f'{stored} = {new}', *moves])})"

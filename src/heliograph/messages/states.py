@@ -5,7 +5,8 @@ While a segment is in flight, clients see its message as `queued`. A final state
 repeated or contradicting receipts change nothing.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from heliograph.carriers import ReceiptState
 from heliograph.database.transitions import Transitions
@@ -88,16 +89,44 @@ FAILED_BY_RECEIPT: Final[dict[ReceiptState, str]] = {
 }
 FINAL_RECEIPTS: Final = frozenset(FAILED_BY_RECEIPT) | {ReceiptState.DELIVRD}
 
-ERROR_MESSAGES: Final[dict[str, str]] = {
-    "carrier_rejected": "The carrier refused the message.",
-    "undeliverable": "The message could not be delivered to the handset.",
-    "expired": "The message was not delivered within its validity.",
-    "rejected": "The network rejected the message.",
-    "unknown": "What became of the message is not known.",
-    "canceled": "The message was canceled.",
-    "blocked": "The recipient has opted out.",
-    "no_route": "No carrier serves this destination any more.",
+
+class FailureCode(NamedTuple):
+    """Describes an `error.code` of failed messages. `cause` says what fails a message with this
+    code besides receipts, which stand in FAILED_BY_RECEIPT.
+    """
+
+    message: str
+    cause: str = ""
+
+
+FAILURE_CODES: Final[Mapping[str, FailureCode]] = {
+    "carrier_rejected": FailureCode(
+        "The carrier refused the message.",
+        "the carrier refused it at submit, or a temporary fault lasted longer than the tries",
+    ),
+    "undeliverable": FailureCode("The message could not be delivered to the handset."),
+    "expired": FailureCode(
+        "The message was not delivered within its validity.",
+        "it was still queued when its validity ended",
+    ),
+    "rejected": FailureCode("The network rejected the message."),
+    "unknown": FailureCode(
+        "What became of the message is not known.", "it was in doubt until its validity ended"
+    ),
+    "canceled": FailureCode(
+        "The message was canceled.",
+        "its campaign was canceled; or all queued messages of its account were canceled (`message"
+        " cancel`); or it was in doubt, and an operator decided that it is not to be sent again"
+        " (`message settle --as canceled`)",
+    ),
+    "blocked": FailureCode(
+        "The recipient has opted out.", "its recipient opted out while it was queued"
+    ),
+    "no_route": FailureCode(
+        "No carrier serves this destination any more.", "not used in this version"
+    ),
 }
+ERROR_MESSAGES: Final[dict[str, str]] = {code: each.message for code, each in FAILURE_CODES.items()}
 
 
 def all_parts(segments: int) -> int:

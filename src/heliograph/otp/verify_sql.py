@@ -17,7 +17,7 @@ from heliograph.database.statements import (
 )
 from heliograph.otp.issue_sql import OTP_COLUMNS, RangeKey
 from heliograph.otp.limits import Otp
-from heliograph.otp.states import OTP
+from heliograph.otp.states import LOCKED, OTP, PENDING, VERIFIED
 
 
 class AccountKey(Row, frozen=True):
@@ -103,11 +103,12 @@ STORE: Final = BatchStatement(
     postgresql=f"""
         UPDATE otps SET failures = g.failures, locked_until_ms = g.locked_until_ms,
             verified_at_ms = g.verified_at_ms, verified_by = g.verified_by
-        FROM :given AS g WHERE otps.id = g.id AND {OTP.may_move(of="otps.")}""",
+        FROM :given AS g
+        WHERE otps.id = g.id AND {OTP.may_become(PENDING, LOCKED, VERIFIED, of="otps.")}""",
     sqlite=f"""
         UPDATE otps SET failures = :failures, locked_until_ms = :locked_until_ms,
             verified_at_ms = :verified_at_ms, verified_by = :verified_by
-        WHERE id = :id AND {OTP.may_move()}""",
+        WHERE id = :id AND {OTP.may_become(PENDING, LOCKED, VERIFIED)}""",
 )
 
 

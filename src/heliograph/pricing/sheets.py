@@ -255,7 +255,7 @@ def _require(is_stored: bool) -> None:
 def _move(to: str, ended_at_ms: int | None) -> sa.Update:
     return (
         sa.update(rate_sheets)
-        .where(rate_sheets.c.status.in_(SHEET.sources(to)))
+        .where(sa.text(SHEET.may_become(to)))
         .values(status=to, ended_at_ms=ended_at_ms)
     )
 

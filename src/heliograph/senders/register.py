@@ -279,7 +279,7 @@ def _move(
     config.bump(tx)
     row = tx.execute(
         sa.update(senders)
-        .where(senders.c.id == sender_id, senders.c.status.in_(SENDER.sources(to)))
+        .where(senders.c.id == sender_id, sa.text(SENDER.may_become(to)))
         .values(status=to, rejection_reason=reason, **values)
         .returning(*COLUMNS)
     ).one_or_none()

@@ -213,13 +213,9 @@ class DeliveryRow(Row, frozen=True):
     at_ms: BigInt
 
 
-# A replayed event has an outcome already: the new one takes its place, and its tries add up.
-_REPLACED: Final = """
-    ON CONFLICT (endpoint_id, event_id) DO UPDATE
-        SET outcome = excluded.outcome, tries = webhook_deliveries.tries + excluded.tries,
-        status = excluded.status, took_ms = excluded.took_ms, answer = excluded.answer,
-            at_ms = excluded.at_ms"""
-OUTCOMES: Final = Insert("webhook_deliveries", DeliveryRow, _REPLACED)
+# No outcome follows another one (`DELIVERY` in webhooks/states.py): a delivery first waits again,
+# and then a replay has deleted its row here. So a row that there is stays as it is.
+OUTCOMES: Final = Insert("webhook_deliveries", DeliveryRow, "ON CONFLICT DO NOTHING")
 
 
 class Attempt(Row, frozen=True):

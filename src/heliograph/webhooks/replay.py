@@ -51,7 +51,7 @@ def replay_one(tx: Connection, endpoint: WebhookEndpoint, event_id: str, *, now_
         .where(
             delivery.endpoint_id == endpoint.id,
             delivery.event_id == raw,
-            delivery.outcome.in_(DELIVERY.sources(WAITING)),
+            sa.text(DELIVERY.may_become(WAITING)),
         )
         .returning(
             delivery.outcome,
@@ -135,7 +135,11 @@ def replay_span(
     missing = (
         tx.execute(
             webhook_deliveries.delete()
-            .where(delivery.endpoint_id == endpoint.id, delivery.event_id.in_(oldest))
+            .where(
+                delivery.endpoint_id == endpoint.id,
+                delivery.event_id.in_(oldest),
+                sa.text(DELIVERY.may_become(WAITING)),
+            )
             .returning(delivery.event_id)
         )
         .scalars()

@@ -9,11 +9,13 @@ import sqlalchemy as sa
 
 from heliograph import campaigns
 from heliograph.base import clock
-from heliograph.campaigns import expand, forget_recipients
+from heliograph.campaigns import expand, forget_recipients, from_file
 from heliograph.campaigns.campaign import move
 from heliograph.campaigns.states import CAMPAIGN, CANCELED, PAUSED, WrongState
 from heliograph.campaigns.tables import campaigns as table
 from heliograph.database.database import Database
+from heliograph.database.transitions import NO_ROW
+from heliograph.messages.tables import groups
 from tests.support.capability.campaigns import now, write_down
 from tests.support.factories import awaited, open_account
 
@@ -60,6 +62,20 @@ def test_whoever_lost_the_race_is_told_what_the_campaign_is_now(db: Database) ->
     ):
         move(tx, campaign, PAUSED)
     assert now(db, campaign).status == CANCELED
+
+
+def test_a_campaign_whose_file_cannot_be_read_is_deleted_while_it_is_a_draft(db: Database) -> None:
+    """Its group goes and stays with it."""
+    for was in CAMPAIGN.states:
+        campaign = _made(db, was)
+        with db.write() as tx:
+            from_file._remove(tx, campaign)
+        with db.read() as tx:
+            stored = [
+                len(tx.execute(sa.select(key).where(key == value)).all())
+                for key, value in ((table.c.id, campaign.id), (groups.c.id, campaign.group_id))
+            ]
+        assert stored == ([0, 0] if CAMPAIGN.allows(was, NO_ROW) else [1, 1])
 
 
 @awaited

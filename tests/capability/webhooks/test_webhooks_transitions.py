@@ -68,6 +68,25 @@ async def test_a_delivery_comes_to_the_states_that_its_table_allows_and_to_no_ot
     assert _state_of(db) == (to if DELIVERY.allows(was, to) else was)
 
 
+@pytest.mark.parametrize("was", [state for state in DELIVERY.states if state != WAITING])
+@awaited
+async def test_an_outcome_stays_until_the_delivery_waits_again(db: Database, was: str) -> None:
+    here, _ = endpoint(db, open_account(db))
+    event_id = _stored(db, here, was)
+    query = sa.select(webhook_deliveries)
+    with db.read() as tx:
+        before = tx.execute(query).one()
+    for to in DELIVERY.states:
+        if to != WAITING:
+            assert not DELIVERY.allows(was, to)
+            async with db.hot() as hot:
+                row = DeliveryRow(here.id, event_id, to, 2, 500, 30, "again", before.at_ms + 1)
+                await OUTCOMES.rows(hot, [row])
+    await db.close_hot()
+    with db.read() as tx:
+        assert tx.execute(query).one() == before
+
+
 def _stored(db: Database, here: WebhookEndpoint, state: str) -> str:
     """Stores an event that is in this state for the endpoint, and returns its raw id."""
     now_ms = clock.now_ms()

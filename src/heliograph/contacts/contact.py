@@ -11,7 +11,7 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.contacts.tables import contacts
-from heliograph.database.postgresql.arrays import literal
+from heliograph.database.arrays import literal
 from heliograph.database.reads import records_of
 from heliograph.opt_outs import WHOLE_ACCOUNT
 from heliograph.opt_outs.tables import suppressions

@@ -29,7 +29,7 @@ from heliograph.contacts.opt_outs import (
 )
 from heliograph.contacts.search_buckets import assign_buckets, lock_contacts
 from heliograph.contacts.tables import contacts
-from heliograph.database.postgresql.arrays import literal
+from heliograph.database.arrays import literal
 from heliograph.opt_outs import OptOutOwner, find_suppressed, is_suppressed
 
 # changes of one transaction: a sixth of a second, for which others of the account wait

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.paging import PageWanted
-from heliograph.database.postgresql.arrays import literal
+from heliograph.database.arrays import literal
 from heliograph.database.postgresql.planning import replan_statements
 from heliograph.opt_outs.suppression import (
     WHOLE_ACCOUNT,

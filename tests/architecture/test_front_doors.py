@@ -33,10 +33,10 @@ STATEMENTS_FOR_OTHERS = {
     " runs in its own transactions",
 }
 STATEMENTS = (BatchStatement, Statement, TablesStatement, sa.ClauseElement)
-# how a statement begins, or a part of one
+# how a statement begins, or a part of one, or a comment in one
 SQL_TEXT = re.compile(
-    r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH|FROM|WHERE|JOIN|SET|VALUES|RETURNING|ORDER BY"
-    r"|ON CONFLICT)\s"
+    r"\s*((SELECT|INSERT|UPDATE|DELETE|WITH|FROM|WHERE|JOIN|SET|VALUES|RETURNING|ORDER BY"
+    r"|ON CONFLICT)\s|/\*|--)"
 )
 # a page that a reader takes in at once; beyond it a module, which says whose its names are, is
 # handed out in place of names

@@ -26,7 +26,7 @@ MAY_OPEN_A_TRANSACTION = {
     "database/write_probe.py": "whether a transaction can be committed is found out by one",
     "contacts/tag_many.py": "each step of many contacts is a transaction, so nobody waits for all",
     "database/migrate.py": "a migration is a transaction, and runs before anything else does",
-    "database/postgresql/partitions.py": (
+    "database/partitions.py": (
         "each month's partition is a transaction, and nobody waits for the next one's lock"
     ),
     "database/restored_copy.py": (

@@ -8,8 +8,11 @@ import-linter's business (`make lint`).
 
 import ast
 import importlib
+import inspect
 import re
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any, get_args, get_origin
 
 import sqlalchemy as sa
 
@@ -32,11 +35,19 @@ STATEMENTS_FOR_OTHERS = {
     "heliograph.wallet: INSERT_ENTRIES": "the one writer of ledger entries, which the room of sends"
     " runs in its own transactions",
 }
+# functions and fields by which a front door hands out a query or a part of one
+QUERIES_FOR_OTHERS = {
+    "heliograph.jobs.row_changes: RowChange.table": "says which table a change is in; the command"
+    " that erases a number only keeps changes and hands them back",
+    "heliograph.jobs.row_changes: delete_rows": "only the room of jobs calls it; the module is"
+    " handed out for `RowChange`",
+    "heliograph.jobs.row_changes: redact": "likewise",
+}
 STATEMENTS = (BatchStatement, Statement, TablesStatement, sa.ClauseElement)
-# how a statement begins, or a part of one
+# how a statement begins, or a part of one, or a comment in one
 SQL_TEXT = re.compile(
-    r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH|FROM|WHERE|JOIN|SET|VALUES|RETURNING|ORDER BY"
-    r"|ON CONFLICT)\s"
+    r"\s*((SELECT|INSERT|UPDATE|DELETE|WITH|FROM|WHERE|JOIN|SET|VALUES|RETURNING|ORDER BY"
+    r"|ON CONFLICT)\s|/\*|--)"
 )
 # a page that a reader takes in at once; beyond it a module, which says whose its names are, is
 # handed out in place of names
@@ -131,6 +142,22 @@ def test_no_module_that_is_handed_out_has_sql_under_a_public_name() -> None:
     assert not handed, "\n".join(handed)
 
 
+def test_no_front_door_hands_out_a_function_of_queries() -> None:
+    """What a function that is handed out takes and returns, and a class holds, are values and rows.
+    With a query of SQLAlchemy, or a part of one, rooms above would build on how a room stores.
+    """
+    handed = {
+        place
+        for package, names in handed_out().items()
+        for name in names
+        for module, found in _functions_and_classes(package, name)
+        for place, hints in _hints_of(found)
+        if any(map(_names_query, hints))
+        for place in [f"{module}: {place}"]
+    }
+    assert handed == set(QUERIES_FOR_OTHERS), "\n".join(sorted(handed ^ set(QUERIES_FOR_OTHERS)))
+
+
 def _is_sql(value: object) -> bool:
     is_text = isinstance(value, str) and SQL_TEXT.match(value) is not None
     return is_text or isinstance(value, STATEMENTS)
@@ -148,6 +175,51 @@ def _assigned_in(package: str, module: str) -> list[str]:
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name) and not target.id.startswith("_")
     ]
+
+
+def _functions_and_classes(package: str, name: str) -> list[tuple[str, Any]]:
+    """Returns the functions and classes that a name of a front door gives, each with the module
+    that others take it from: those that a module declares, if the name is that of a module.
+    """
+    if name in names_of(package) or not is_module(f"{package}.{name}"):
+        return [(package, getattr(importlib.import_module(package), name))]
+    module = importlib.import_module(f"{package}.{name}")
+    return [
+        (module.__name__, value)
+        for called, value in vars(module).items()
+        if not called.startswith("_") and getattr(value, "__module__", "") == module.__name__
+    ]
+
+
+def _hints_of(value: Any) -> Iterator[tuple[str, list[Any]]]:
+    """Yields a function's name with the types that it takes and returns; of a class, each public
+    field and method.
+    """
+    if inspect.isfunction(value):
+        yield value.__qualname__, list(value.__annotations__.values())
+    elif inspect.isclass(value):
+        for field, hint in vars(value).get("__annotations__", {}).items():
+            if not field.startswith("_"):
+                yield f"{value.__qualname__}.{field}", [hint]
+        for method, inside in vars(value).items():
+            function = getattr(inside, "fget", None) or getattr(inside, "__func__", inside)
+            is_public = method == "__init__" or not method.startswith("_")
+            if is_public and inspect.isfunction(function):
+                yield from _hints_of(function)
+
+
+def _names_query(hint: Any) -> bool:
+    """Returns whether a type is one of SQLAlchemy's queries, or is made of one. A type in quotes
+    counts by its words.
+    """
+    if isinstance(hint, str):
+        named = [getattr(sa, word, None) for word in re.findall(r"\w+", hint)]
+        return any(map(_names_query, filter(inspect.isclass, named)))
+    if isinstance(hint, list):  # what a Callable takes
+        return any(map(_names_query, hint))
+    kind = get_origin(hint) or hint
+    is_query = inspect.isclass(kind) and issubclass(kind, sa.ClauseElement)
+    return is_query or any(map(_names_query, get_args(hint)))
 
 
 def _enters_another_room(found: Import) -> bool:

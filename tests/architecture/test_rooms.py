@@ -19,7 +19,6 @@ FILES_IN_A_FOLDER_MAX = 25
 SHARE_OF_LINES_MAX = 0.12
 DIVIDED_INTO_ROOMS = "messages"
 WITHOUT_ORDER = {
-    "database": "database.py chooses postgresql/ or SQLite, and both share its other files",
     "migrations": "its folder is a list",
 }
 NO_ROOM = "migrations/versions/"  # a migration is written once and never changed

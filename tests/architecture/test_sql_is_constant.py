@@ -15,7 +15,7 @@ STATEMENT: Final = re.compile(
     r"^\s*(SELECT\b.*\bFROM|INSERT\s+INTO|UPDATE\s+\S+(\s+\w+)?\s+SET|DELETE\s+FROM)\b", re.DOTALL
 )
 MADE_IN_A_FUNCTION: Final = {
-    "database/postgresql/partitions.py": "the names of partitions are made of months",
+    "database/partitions.py": "the names of partitions are made of months",
     "database/statements/statement.py": "makes statements when they are declared",
 }
 

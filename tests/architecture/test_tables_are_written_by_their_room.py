@@ -68,7 +68,7 @@ WRITE_WHAT_THEY_ARE_GIVEN: Final = {
     "PruningRule": "database/pruning.py",
     "SealedColumn": "database/sealed_columns.py",
     "Insert": "database/statements/statement.py",
-    "make_month": "database/postgresql/partitions.py",
+    "make_month": "database/partitions.py",
     "RowChange": "jobs/erase_number.py",
     "redact": "jobs/erase_number.py",  # what it yields is written there; so with `delete_rows`
     "delete_rows": "jobs/erase_number.py",

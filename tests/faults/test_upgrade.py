@@ -15,7 +15,7 @@ import pytest
 
 from heliograph.base import clock
 from heliograph.database.migrate import LOCK_MS
-from heliograph.database.postgresql.partitions import missing_months
+from heliograph.database.partitions import missing_months
 from tests.support import plain_http
 from tests.support.crash.balancer import handbook_haproxy
 from tests.support.factories import SECRET_KEY

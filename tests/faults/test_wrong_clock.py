@@ -9,7 +9,7 @@ import pytest
 
 from heliograph.base import ids
 from heliograph.database import migrate
-from heliograph.database.clock_watch import EVERY_S
+from heliograph.processes.clock_watch import EVERY_S
 from tests.support.crash.processes import ServerProcess
 from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import LONG, quick_or_long

@@ -23,11 +23,11 @@ from heliograph.database.statements import (
     portable,
 )
 from heliograph.messages.accept import (
-    LOOKUPS_BEFORE_LOCK,
     Chunk,
     Chunker,
     ChunkRecipient,
     ChunkRequest,
+    mark_opt_out_lookup,
 )
 from heliograph.messages.queue import Ranks
 from heliograph.opt_outs import scope_of_sender
@@ -103,7 +103,7 @@ _NEXT_OF: Final = """
 _NEXT: Final = Statement(
     _RecipientsAfter,
     _Next,
-    postgresql=LOOKUPS_BEFORE_LOCK + _NEXT_OF.format(opt_outs=f"SELECT 1 FROM {_OPT_OUTS} o WHERE"),
+    postgresql=mark_opt_out_lookup(_NEXT_OF.format(opt_outs=f"SELECT 1 FROM {_OPT_OUTS} o WHERE")),
     sqlite=_NEXT_OF.format(
         opt_outs="""SELECT 1 FROM suppressions o WHERE o.account_id = :account_id
         AND o.sandbox = :sandbox AND o.phone = r.recipient AND"""

@@ -19,7 +19,7 @@ from heliograph.campaigns.refused_phones import refuses
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.template import NAME
 from heliograph.contacts.tables import contacts
-from heliograph.database.postgresql.arrays import literal
+from heliograph.database.arrays import literal
 from heliograph.database.reads import records_of
 
 _STORE: Final = sa.text("""

@@ -11,7 +11,7 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.contacts.tables import contacts
-from heliograph.database.postgresql.arrays import literal
+from heliograph.database.arrays import literal
 from heliograph.database.reads import records_of
 from heliograph.opt_outs import WHOLE_ACCOUNT
 from heliograph.opt_outs.tables import suppressions
@@ -30,11 +30,10 @@ class ContactOwner(NamedTuple):
     account_id: str
     sandbox: bool
 
-    @property
-    def owns(self) -> sa.ColumnElement[bool]:
-        return sa.and_(
-            contacts.c.account_id == self.account_id, contacts.c.sandbox.is_(self.sandbox)
-        )
+
+def of_owner(owner: ContactOwner) -> sa.ColumnElement[bool]:
+    """Returns the condition that selects the owner's contacts."""
+    return sa.and_(contacts.c.account_id == owner.account_id, contacts.c.sandbox.is_(owner.sandbox))
 
 
 class Contact(NamedTuple):
@@ -114,7 +113,7 @@ def contacts_in(found: sa.Result[Any]) -> list[Contact]:
 def by_id(tx: Connection, owner: ContactOwner, contact_id: str) -> Contact:
     """Returns the contact with the id `contact_id` in text form. Raises NotFound."""
     raw = ids.raw_of_text(PREFIX, contact_id)
-    query = sa.select(*COLUMNS).where(owner.owns, contacts.c.id == raw)
+    query = sa.select(*COLUMNS).where(of_owner(owner), contacts.c.id == raw)
     found = [] if raw is None else contacts_in(tx.execute(query))
     if not found:
         raise NotFound("There is no such contact.")
@@ -123,7 +122,7 @@ def by_id(tx: Connection, owner: ContactOwner, contact_id: str) -> Contact:
 
 def by_phone(tx: Connection, owner: ContactOwner, phone: str) -> Contact | None:
     """Returns the contact with this phone in E.164 digits, if there is one."""
-    query = sa.select(*COLUMNS).where(owner.owns, contacts.c.phone == int(phone))
+    query = sa.select(*COLUMNS).where(of_owner(owner), contacts.c.phone == int(phone))
     return next(iter(contacts_in(tx.execute(query))), None)
 
 
@@ -135,7 +134,7 @@ def by_phones(tx: Connection, owner: ContactOwner, phones: Iterable[str]) -> dic
     query = (
         _each_of(owner, numbers)
         if tx.dialect.name == "postgresql"
-        else sa.select(*COLUMNS).where(owner.owns, contacts.c.phone.in_(numbers))
+        else sa.select(*COLUMNS).where(of_owner(owner), contacts.c.phone.in_(numbers))
     )
     return {contact.phone: contact for contact in contacts_in(tx.execute(query))}
 
@@ -149,7 +148,7 @@ def _each_of(owner: ContactOwner, numbers: Sequence[int]) -> sa.Select[Any]:
     wanted = sa.func.unnest(array).table_valued("phone").render_derived("wanted")
     found = (
         sa.select(*COLUMNS)
-        .where(owner.owns, contacts.c.phone == wanted.c.phone)
+        .where(of_owner(owner), contacts.c.phone == wanted.c.phone)
         .offset(sa.literal_column("0"))
         .lateral("found")
     )
@@ -164,7 +163,7 @@ def page(
     """Returns at most `limit` contacts, newest first: those made before the one with the raw id
     `before`.
     """
-    query = sa.select(*COLUMNS).where(owner.owns).order_by(contacts.c.id.desc()).limit(limit)
+    query = sa.select(*COLUMNS).where(of_owner(owner)).order_by(contacts.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(contacts.c.id < before)
     return contacts_in(tx.execute(query))

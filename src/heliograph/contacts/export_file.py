@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from heliograph.base.csv.cells import DELIMITER, line_of
 from heliograph.base.errors import InvalidRequest
-from heliograph.contacts.contact import COLUMNS, Contact, ContactOwner, contacts_in
+from heliograph.contacts.contact import COLUMNS, Contact, ContactOwner, contacts_in, of_owner
 from heliograph.contacts.csv_cells import COLUMNS_MAX, FIELDS, cells_of, header_of
 from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
@@ -75,7 +75,7 @@ def count(db: Database, owner: ContactOwner) -> int:
     """Returns how many contacts there are."""
     with db.read() as tx:
         return tx.execute(
-            sa.select(sa.func.count()).select_from(contacts).where(owner.owns)
+            sa.select(sa.func.count()).select_from(contacts).where(of_owner(owner))
         ).scalar_one()
 
 
@@ -85,7 +85,7 @@ def _pages(db: Database, owner: ContactOwner) -> Iterator[list[Contact]]:
     """
     after = ""
     while True:
-        query = sa.select(*COLUMNS).where(owner.owns).order_by(contacts.c.id).limit(PAGE)
+        query = sa.select(*COLUMNS).where(of_owner(owner)).order_by(contacts.c.id).limit(PAGE)
         with db.read() as tx:
             page = contacts_in(tx.execute(query.where(contacts.c.id > after) if after else query))
         if not page:

@@ -13,7 +13,7 @@ from heliograph.base import ids
 from heliograph.base.short_texts import shorten
 from heliograph.contacts.contact import Contact, ContactOwner
 from heliograph.contacts.tables import CHANGER_NAME_MAX, opt_out_changes
-from heliograph.database.postgresql.arrays import literal
+from heliograph.database.arrays import literal
 
 CHANGES_SHOWN_MAX: Final = 50  # of a contact: more than anybody reads
 # measured on PostgreSQL with its indexes, rounded up

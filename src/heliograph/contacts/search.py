@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.contacts.change import fold
-from heliograph.contacts.contact import COLUMNS, Contact, ContactOwner, contacts_in, page
+from heliograph.contacts.contact import COLUMNS, Contact, ContactOwner, contacts_in, of_owner, page
 from heliograph.contacts.tables import contact_shelves, contacts
 
 # characters; a query parameter has no more, and no field that is searched has
@@ -59,7 +59,7 @@ def _one_by_one(owner: ContactOwner, wanted: str) -> sa.Select[Any]:
     """Selects all contacts from the newest on, until there are enough."""
     return (
         sa.select(*COLUMNS)
-        .where(owner.owns, sa.func.instr(contacts.c.searched, wanted) > 0)
+        .where(of_owner(owner), sa.func.instr(contacts.c.searched, wanted) > 0)
         .order_by(contacts.c.id.desc())
     )
 

@@ -15,7 +15,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.contacts.contact import ContactOwner
+from heliograph.contacts.contact import ContactOwner, of_owner
 from heliograph.contacts.tables import contact_shelves, contacts
 
 # contacts: to look through all of them takes some milliseconds, and a million are in 122 buckets
@@ -93,7 +93,7 @@ def _begins(tx: Connection, owner: ContactOwner, new_ids: Sequence[str]) -> str 
     """
     newest = (
         tx.execute(
-            sa.select(contacts.c.id).where(owner.owns).order_by(contacts.c.id.desc()).limit(1)
+            sa.select(contacts.c.id).where(of_owner(owner)).order_by(contacts.c.id.desc()).limit(1)
         ).scalar_one_or_none()
         or _LOWEST
     )

@@ -15,7 +15,7 @@ from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.json import encode
 from heliograph.contacts.change import ContactPatch, TooManyFields, apply_change, search_text
-from heliograph.contacts.contact import Contact, ContactOwner, by_id, by_phone, by_phones
+from heliograph.contacts.contact import Contact, ContactOwner, by_id, by_phone, by_phones, of_owner
 from heliograph.contacts.opt_out_history import (
     CHANGE_OCTETS,
     Changer,
@@ -29,7 +29,7 @@ from heliograph.contacts.opt_outs import (
 )
 from heliograph.contacts.search_buckets import assign_buckets, lock_contacts
 from heliograph.contacts.tables import contacts
-from heliograph.database.postgresql.arrays import literal
+from heliograph.database.arrays import literal
 from heliograph.opt_outs import OptOutOwner, find_suppressed, is_suppressed
 
 # changes of one transaction: a sixth of a second, for which others of the account wait
@@ -201,7 +201,7 @@ def delete(tx: Connection, owner: ContactOwner, contact_id: str) -> None:
     lock_contacts(tx, owner)
     found = by_id(tx, owner, contact_id)
     forget_opt_outs(tx, found)
-    tx.execute(contacts.delete().where(owner.owns, contacts.c.id == found.id))
+    tx.execute(contacts.delete().where(of_owner(owner), contacts.c.id == found.id))
 
 
 def growth(before: Contact | None, after: Contact) -> int:
@@ -305,7 +305,7 @@ def _update(tx: Connection, owner: ContactOwner, touched: Sequence[Contact]) -> 
         changing: dict[str, Any] = {name: sa.bindparam(name) for name in _CHANGING if name != "id"}
         tx.execute(
             contacts.update()
-            .where(owner.owns, contacts.c.id == sa.bindparam("raw_id"))
+            .where(of_owner(owner), contacts.c.id == sa.bindparam("raw_id"))
             .values(changing),
             [{"raw_id": row.pop("id"), **row} for row in rows],
         )

@@ -1,5 +1,5 @@
 """All processes of one database go by the database's clock: it is compared at the start of each,
-and every minute (`clock_watch.py`).
+and every minute (`processes/clock_watch.py`).
 
 Validity, retries and the order of the ledger are by stored times, which several machines write and
 read. A machine whose clock is an hour ahead would end in one look what is valid for less. So a

@@ -35,7 +35,7 @@ from heliograph.database.outage import (
 from heliograph.database.sessions import DURABLE, FairLock, sqlite_engine, sqlite_path
 
 if TYPE_CHECKING:
-    from heliograph.database.hosts import Hosts
+    from heliograph.database.postgresql.hosts import Hosts
     from heliograph.database.postgresql.hot import PostgresHot
 
 metadata: Final = sa.MetaData()

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from sqlalchemy.engine import Connection
 
-from heliograph.database.postgresql.arrays import as_text, literal
+from heliograph.database.arrays import as_text, literal
 
 T = TypeVar("T")
 

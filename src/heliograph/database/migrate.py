@@ -26,9 +26,9 @@ from heliograph.database import restored_copy
 from heliograph.database.commits import Unconfirmed, unconfirmed_on_timeout
 from heliograph.database.database import Database
 from heliograph.database.outage import is_conflict, unavailable_on_outage
+from heliograph.database.partitions import make_months
 from heliograph.database.postgresql import indexes
 from heliograph.database.postgresql.answer_time import lift_answer_limit, limit_answer_time
-from heliograph.database.postgresql.partitions import make_months
 from heliograph.database.processes import other_processes
 from heliograph.database.schema import installation, is_usable, newest_version, stored_version
 from heliograph.database.write_probe import require_confirmed

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from heliograph.base.clock import HOUR_MS
 from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
-from heliograph.database.postgresql.partitions import first_id_of_month, month_of
+from heliograph.database.partitions import first_id_of_month, month_of
 from heliograph.inbound import route_sql as sql
 from heliograph.inbound.written_sender import (
     WrittenSender,

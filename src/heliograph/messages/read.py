@@ -17,7 +17,7 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, PageWanted, Span, first_id_of
-from heliograph.database.postgresql.arrays import literal
+from heliograph.database.arrays import literal
 from heliograph.database.reads import records_of
 from heliograph.messages.read_sql import messages_with
 from heliograph.messages.states import DELIVERED, FAILED, QUEUED, SENT

@@ -7,13 +7,14 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.paging import PageWanted
-from heliograph.database.postgresql.arrays import literal
+from heliograph.database.arrays import literal
 from heliograph.database.postgresql.planning import replan_statements
 from heliograph.opt_outs.suppression import (
     WHOLE_ACCOUNT,
     OptOutOwner,
     OptOutScope,
     Suppression,
+    of_owner,
 )
 from heliograph.opt_outs.tables import OF_ANY_PHONE, OptOutSource, of_phone, suppressions
 
@@ -52,7 +53,7 @@ def find_suppressed(
         with replan_statements(tx):
             rows = tx.execute(_SUPPRESSED_AMONG, asked).all()
     else:
-        query = sa.select(_t.phone, _t.source).where(owner.owns, _t.phone.in_(numbers))
+        query = sa.select(_t.phone, _t.source).where(of_owner(owner), _t.phone.in_(numbers))
         query = query.where(_t.sender.in_(senders))
         rows = tx.execute(query.order_by(_t.phone, _t.sender.desc())).all()
     return {str(row.phone): OptOutSource(row.source) for row in rows}
@@ -60,7 +61,7 @@ def find_suppressed(
 
 def opt_outs_of(tx: Connection, owner: OptOutOwner, phone: str) -> list[Suppression]:
     """Returns all opt-outs of a phone (E.164 digits), that of the whole account first."""
-    query = sa.select(*_COLUMNS).where(owner.owns, _t.phone == int(phone)).order_by(_t.sender)
+    query = sa.select(*_COLUMNS).where(of_owner(owner), _t.phone == int(phone)).order_by(_t.sender)
     return [_of_row(row) for row in tx.execute(query)]
 
 
@@ -70,7 +71,7 @@ def opt_out_page(
     """Returns at most `limit` + 1 opt-outs, newest first: the one too many tells that there is a
     next page. `phone` (E.164 digits) asks for those of one phone.
     """
-    query = sa.select(*_COLUMNS).where(owner.owns)
+    query = sa.select(*_COLUMNS).where(of_owner(owner))
     query = query.where(sa.text(OF_ANY_PHONE) if phone is None else _t.phone == int(phone))
     if wanted.before is not None:
         query = query.where(_t.id < wanted.before)

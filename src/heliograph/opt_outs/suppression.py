@@ -21,10 +21,11 @@ class OptOutOwner(NamedTuple):
     account_id: str
     sandbox: bool
 
-    @property
-    def owns(self) -> sa.ColumnElement[bool]:
-        columns = suppressions.c
-        return (columns.account_id == self.account_id) & columns.sandbox.is_(self.sandbox)
+
+def of_owner(owner: OptOutOwner) -> sa.ColumnElement[bool]:
+    """Returns the condition that selects the owner's opt-outs."""
+    columns = suppressions.c
+    return (columns.account_id == owner.account_id) & columns.sandbox.is_(owner.sandbox)
 
 
 class OptOutScope(NamedTuple):

@@ -26,11 +26,11 @@ from heliograph.base.periodic import repeat
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
 from heliograph.console import portal_and_console
-from heliograph.database import clock_check, clock_watch, processes
+from heliograph.database import clock_check, processes
 from heliograph.database.database import Database
 from heliograph.database.leases import ANSWERING, API, LOOK_S, Lease, Retired
 from heliograph.monitoring import written_figures
-from heliograph.processes import logs
+from heliograph.processes import clock_watch, logs
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.checks.surroundings import Surroundings
 from heliograph.processes.exclusive import require_home, require_schema, tune_collector

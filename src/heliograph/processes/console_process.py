@@ -21,11 +21,11 @@ from heliograph.base.log import survive_faults
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import Settings
 from heliograph.console import console_only
-from heliograph.database import clock_watch, processes
+from heliograph.database import processes
 from heliograph.database.database import Database
 from heliograph.database.leases import CONSOLE, Lease
 from heliograph.monitoring import written_figures
-from heliograph.processes import api_processes, logs
+from heliograph.processes import api_processes, clock_watch, logs
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.exclusive import AlreadyServed, lock_data_dir, tune_collector
 from heliograph.processes.watchdog import exit_in_time

@@ -14,7 +14,7 @@ from heliograph.base.periodic import repeat, until
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
 from heliograph.campaigns.advance import Advancer
-from heliograph.database import clock_check, clock_watch, restored_copy
+from heliograph.database import clock_check, restored_copy
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import (
@@ -44,6 +44,7 @@ from heliograph.messages.accept import Chunker
 from heliograph.messages.queue import FairQueue
 from heliograph.messages.retention import read_retention
 from heliograph.monitoring import MeasuredQueue, written_figures
+from heliograph.processes import clock_watch
 from heliograph.processes.carrier import GRACE_S
 from heliograph.processes.carriers import Dispatch
 from heliograph.processes.checks.secret_key import require_secret_key

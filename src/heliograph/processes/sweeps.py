@@ -24,7 +24,7 @@ from heliograph.carriers import (
 from heliograph.database import config
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease
-from heliograph.database.postgresql.partitions import make_months
+from heliograph.database.partitions import make_months
 from heliograph.messages.carrier import AUTO, facts_of
 from heliograph.messages.carrier.match import learn_id_format, rematch
 from heliograph.messages.doubt.receipts import match_doubts

@@ -2,7 +2,7 @@
 with it.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 from msgspec.structs import replace
@@ -12,13 +12,11 @@ from heliograph.base import ids
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, PageWanted, Span, first_id_of
 from heliograph.database.reads import records_of
 from heliograph.wallet.entry import ENTRY_COLUMNS, Entry
-from heliograph.wallet.tables import ledger_entries, wallets
+from heliograph.wallet.ledger_sides_sql import SEEN_FROM_THERE
+from heliograph.wallet.tables import ledger_entries
 from heliograph.wallet.wallet import wallet_of
 
 TRANSACTIONS_LIMIT_MAX: Final = 100  # docs/api.md, "Lists and paging"
-# A transfer stands in the ledger once, with the signs of the account that it was written for; the
-# other one sees it turned round.
-SEEN_FROM_THERE: Final = {"transfer_in": "transfer_out", "transfer_out": "transfer_in"}
 
 
 def page(
@@ -103,37 +101,3 @@ def _from_other_side(entry: Entry, currency: str) -> Entry:
         balance_after_minor=balance_after_minor,
         credits_after=credits_after,
     )
-
-
-def sides_of(within: sa.ColumnElement[bool], account_id: str | None = None) -> sa.Subquery:
-    """Returns both sides of the selected entries: account_id, type, currency, credits and
-    amount_minor, with the signs of the account. `account_id` (raw) is whose sides these are; None
-    means all.
-    """
-    columns = ledger_entries.c
-    own: list[sa.ColumnElement[bool]] = [within]
-    other_side = [within, columns.counterpart_credits_after.is_not(None)]
-    if account_id is not None:
-        own.append(columns.account_id == account_id)
-        other_side.append(columns.counterpart_id == account_id)
-    turned: sa.ColumnElement[Any] = sa.case(SEEN_FROM_THERE, value=columns.type)
-    given = sa.select(
-        columns.account_id,
-        columns.type,
-        columns.currency,
-        columns.credits,
-        columns.amount_minor,
-    ).where(*own)
-    taken = (
-        # in the taker's currency, as its own list has it
-        sa.select(
-            columns.counterpart_id,
-            turned,
-            wallets.c.currency,
-            -columns.credits,
-            -columns.amount_minor,
-        )
-        .join_from(ledger_entries, wallets, wallets.c.account_id == columns.counterpart_id)
-        .where(*other_side)
-    )
-    return sa.union_all(given, taken).subquery()

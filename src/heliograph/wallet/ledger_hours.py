@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.base.paging import CLOCK_SLACK_MS, first_id_of
-from heliograph.wallet.account_ledger import sides_of
+from heliograph.wallet.ledger_sides_sql import sides_of
 from heliograph.wallet.tables import EVERY_ACCOUNT, ledger_entries, ledger_hours
 
 DAYS_SHOWN: Final = 30

@@ -10,8 +10,8 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.clock import HOUR_MS
 from heliograph.base.paging import first_id_of
-from heliograph.wallet.account_ledger import sides_of
 from heliograph.wallet.ledger_hours import first_kept, last_added_up
+from heliograph.wallet.ledger_sides_sql import sides_of
 from heliograph.wallet.tables import EVERY_ACCOUNT, ledger_entries, ledger_hours
 from heliograph.wallet.verify import DISCREPANCIES_MAX, Discrepancy
 

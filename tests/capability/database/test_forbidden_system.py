@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from heliograph.base.settings import Settings
 from heliograph.database import migrate, restored_copy
 from heliograph.database.database import Database
-from heliograph.database.hosts import CLUSTERS_UNKNOWN
+from heliograph.database.postgresql.hosts import CLUSTERS_UNKNOWN
 from heliograph.processes.checks.doctor import examine
 from tests.support.factories import SECRET_KEY, awaited
 from tests.support.services.postgres import OWNER, PrivatePostgres

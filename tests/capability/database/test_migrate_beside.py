@@ -19,7 +19,7 @@ from heliograph.base.errors import Unavailable
 from heliograph.base.settings import Settings
 from heliograph.database import migrate, schema
 from heliograph.database.database import Database
-from heliograph.database.postgresql.partitions import make_months, missing_months
+from heliograph.database.partitions import make_months, missing_months
 from heliograph.processes.checks.doctor import examine
 from tests.support.capability.unreplicated import until
 from tests.support.factories import SECRET_KEY

@@ -10,10 +10,11 @@ import pytest
 
 from heliograph.base import clock
 from heliograph.database import clock_check as timekeeping
-from heliograph.database import clock_watch, secret_key_canary
+from heliograph.database import secret_key_canary
 from heliograph.database.clock_check import START_MS_MAX, ClockApart
-from heliograph.database.clock_watch import CLAIM_MS_MAX
 from heliograph.database.database import Database
+from heliograph.processes import clock_watch
+from heliograph.processes.clock_watch import CLAIM_MS_MAX
 from heliograph.processes.sweeps import Sweeps
 from tests.support.capability.commands import runner
 from tests.support.capability.every_command import Typed, every_command, write_files

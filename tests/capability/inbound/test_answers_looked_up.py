@@ -12,7 +12,7 @@ from heliograph import senders
 from heliograph.base import clock
 from heliograph.base.clock import HOUR_MS
 from heliograph.database.hot import run_in
-from heliograph.database.postgresql.partitions import month_of
+from heliograph.database.partitions import month_of
 from heliograph.inbound import add_number
 from heliograph.inbound.record import record
 from tests.support.capability.inbox import Inbox, written

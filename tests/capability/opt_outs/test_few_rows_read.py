@@ -13,8 +13,8 @@ from heliograph.base import clock, ids
 from heliograph.base.paging import PageWanted
 from heliograph.campaigns import expand
 from heliograph.campaigns.tables import campaign_recipients
+from heliograph.database.arrays import literal
 from heliograph.database.hot import HotTx
-from heliograph.database.postgresql.arrays import literal
 from heliograph.database.statements import BigInt, Nothing, Row, Statement
 from heliograph.inbound import replies_sql
 from heliograph.messages.accept import read_sql

@@ -2,7 +2,7 @@
 
 from sqlalchemy.engine import Connection
 
-from heliograph.database.postgresql.partitions import make_month, missing_months
+from heliograph.database.partitions import make_month, missing_months
 
 
 def make_partitions(tx: Connection, now_ms: int) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import clock
 from heliograph.database import migrate
 from heliograph.database.database import Database, metadata
-from heliograph.database.postgresql.partitions import make_months
+from heliograph.database.partitions import make_months
 from heliograph.database.schema import installation
 
 # the columns of each table that are compared and copied

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from heliograph.base.database_url import Host, WrongUrl, parse
-from heliograph.database import hosts as hosts_module
-from heliograph.database.hosts import Hosts, HostStatus, NoHost
+from heliograph.database.postgresql import hosts as hosts_module
+from heliograph.database.postgresql.hosts import Hosts, HostStatus, NoHost
 
 CLUSTER = 7_000
 PRIMARY = HostStatus(read_only=False, is_standby=False, system=CLUSTER, timeline=1)

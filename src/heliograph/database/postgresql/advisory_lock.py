@@ -6,8 +6,8 @@ import asyncio
 from typing import Final
 
 from heliograph.base.errors import Unavailable
-from heliograph.database.hosts import Hosts
 from heliograph.database.outage import unavailable_on_outage
+from heliograph.database.postgresql.hosts import Hosts
 from heliograph.database.postgresql.pool import PostgresConnection, postgres_connection
 
 # how often the connection is tried: one that is cut off without a word is noticed so,

@@ -11,7 +11,8 @@ from psycopg.abc import PQGen
 
 from heliograph.base.database_url import Host
 from heliograph.database.commits import WHO_AM_I, Backend, Commits, NotConfirmedInTime
-from heliograph.database.hosts import (
+from heliograph.database.outage import READ_ONLY_SQLSTATE
+from heliograph.database.postgresql.hosts import (
     OVERDUE_AFTER_S,
     ChosenHost,
     Hosts,
@@ -19,7 +20,6 @@ from heliograph.database.hosts import (
     status_of,
     status_sql,
 )
-from heliograph.database.outage import READ_ONLY_SQLSTATE
 from heliograph.database.postgresql.session_settings import begin_session, session_settings
 from heliograph.database.sessions import (
     ANY_HOST,

@@ -8,11 +8,11 @@ from typing import Any, Final
 import asyncpg
 
 from heliograph.base import cancelling, clock
+from heliograph.database.arrays import as_text, literal
 from heliograph.database.commits import WAITS_FOR_STANDBY, Backend, Commits, Unconfirmed
-from heliograph.database.hosts import Hosts
 from heliograph.database.hot import CommitListeners, HotTx
 from heliograph.database.outage import is_lost, unavailable_on_outage
-from heliograph.database.postgresql.arrays import as_text, literal
+from heliograph.database.postgresql.hosts import Hosts
 from heliograph.database.postgresql.pool import postgres_pool
 from heliograph.database.postgresql.pool_slots import Slots
 from heliograph.database.sessions import DURABLE, HOT_CONNECTIONS_MAX

@@ -12,14 +12,14 @@ import asyncpg
 
 from heliograph.base import cancelling
 from heliograph.database.commits import WHO_AM_I, Backend
-from heliograph.database.hosts import (
+from heliograph.database.outage import is_lost, unavailable_on_outage
+from heliograph.database.postgresql.hosts import (
     OVERDUE_AFTER_S,
     ChosenHost,
     Hosts,
     HostStatus,
     status_of,
 )
-from heliograph.database.outage import is_lost, unavailable_on_outage
 from heliograph.database.postgresql.session_settings import (
     begin_session,
     hot_session_settings,

@@ -3,7 +3,7 @@ session.
 """
 
 from heliograph.database import sessions
-from heliograph.database.hosts import status_sql
+from heliograph.database.postgresql.hosts import status_sql
 
 
 def session_settings(synchronous_commit: str) -> dict[str, str]:

@@ -65,7 +65,7 @@ class Parameter(NamedTuple):
 
     def placeholder(self, number: int) -> str:
         """Returns the placeholder as PostgreSQL's driver gets it. (Where `::` tells the type of
-        an array, it is handed over as one text: database/postgresql/arrays.py.)
+        an array, it is handed over as one text: database/arrays.py.)
         """
         if self.is_array and self.is_long:
             return f"CAST(${number} AS {self.type}[])"

@@ -16,6 +16,7 @@ from heliograph.inbound.keywords.keyword import (
     all_keywords,
     keyword_text_id,
     number_of_keyword,
+    of_owner,
     owner_of_keyword,
     remove_keyword,
     save_keyword,
@@ -61,7 +62,7 @@ def give_back_keywords(tx: Connection, account_id: str, *, now_ms: int) -> None:
         owner = KeywordOwner(account_id, sandbox)
         for keyword in all_keywords(tx, owner):
             _audit(tx, "keyword.remove", keyword, now_ms)
-        tx.execute(keywords.delete().where(owner.owns))
+        tx.execute(keywords.delete().where(of_owner(owner)))
 
 
 def _audit(tx: Connection, action: str, keyword: Keyword, now_ms: int) -> None:

@@ -29,10 +29,11 @@ class KeywordOwner(NamedTuple):
     account_id: str
     sandbox: bool
 
-    @property
-    def owns(self) -> sa.ColumnElement[bool]:
-        columns = keywords.c
-        return (columns.account_id == self.account_id) & columns.sandbox.is_(self.sandbox)
+
+def of_owner(owner: KeywordOwner) -> sa.ColumnElement[bool]:
+    """Returns the condition that selects the owner's keywords."""
+    columns = keywords.c
+    return (columns.account_id == owner.account_id) & columns.sandbox.is_(owner.sandbox)
 
 
 class Keyword(NamedTuple):
@@ -75,7 +76,7 @@ def save_keyword(
         keywords.c.number_id.is_(None) if number_id is None else keywords.c.number_id == number_id
     )
     found = tx.execute(
-        _WITH_DIGITS.where(owner.owns, of_number, keywords.c.folded == asked.folded)
+        _WITH_DIGITS.where(of_owner(owner), of_number, keywords.c.folded == asked.folded)
     ).one_or_none()
     values = {
         "keyword": asked.keyword,
@@ -89,7 +90,7 @@ def save_keyword(
         if after != before:
             tx.execute(keywords.update().where(keywords.c.id == before.id).values(values))
         return SavedKeyword(after, created=False, changed=after != before)
-    count = tx.execute(sa.select(sa.func.count()).where(owner.owns)).scalar_one()
+    count = tx.execute(sa.select(sa.func.count()).where(of_owner(owner))).scalar_one()
     if count >= KEYWORDS_MAX:
         raise invalid_field("keyword", f"is one too many: an account has at most {KEYWORDS_MAX:,}")
     raw_id = ids.raw_of_number(ids.new_number(now_ms))
@@ -131,7 +132,7 @@ def remove_keyword(tx: Connection, owner: KeywordOwner, keyword_id: str) -> Keyw
     none.
     """
     raw_id = ids.raw_of_text(KEYWORD_PREFIX, keyword_id)
-    found = tx.execute(_WITH_DIGITS.where(keywords.c.id == raw_id, owner.owns)).one_or_none()
+    found = tx.execute(_WITH_DIGITS.where(keywords.c.id == raw_id, of_owner(owner))).one_or_none()
     if found is None:
         raise NotFound("There is no such keyword.")
     tx.execute(keywords.delete().where(keywords.c.id == found.id))
@@ -142,7 +143,7 @@ def keywords_page(tx: Connection, owner: KeywordOwner, wanted: PageWanted) -> li
     """Returns at most `limit` + 1 keywords, newest first: the one too many tells that there is a
     next page.
     """
-    query = _WITH_DIGITS.where(owner.owns)
+    query = _WITH_DIGITS.where(of_owner(owner))
     if wanted.before is not None:
         query = query.where(keywords.c.id < wanted.before)
     rows = tx.execute(query.order_by(keywords.c.id.desc()).limit(wanted.limit + 1))
@@ -152,7 +153,7 @@ def keywords_page(tx: Connection, owner: KeywordOwner, wanted: PageWanted) -> li
 def all_keywords(tx: Connection, owner: KeywordOwner) -> list[Keyword]:
     """Returns all keywords of an account in a mode, at most KEYWORDS_MAX, by their words."""
     order = (keywords.c.folded, numbers.c.digits, keywords.c.id)
-    return records_of(Keyword, tx.execute(_WITH_DIGITS.where(owner.owns).order_by(*order)))
+    return records_of(Keyword, tx.execute(_WITH_DIGITS.where(of_owner(owner)).order_by(*order)))
 
 
 def action_of(
@@ -165,7 +166,9 @@ def action_of(
     query = (
         sa.select(keywords.c.action)
         .outerjoin(numbers, numbers.c.id == keywords.c.number_id)
-        .where(owner.owns, keywords.c.folded == folded, keywords.c.number_id.is_(None) | of_number)
+        .where(
+            of_owner(owner), keywords.c.folded == folded, keywords.c.number_id.is_(None) | of_number
+        )
         .order_by(keywords.c.number_id.is_(None))
         .limit(1)
     )

@@ -10,7 +10,7 @@ from heliograph.messages.accept.chunk import (
     ChunkRequest,
 )
 from heliograph.messages.accept.judge import SANDBOX_SENDER, AccountFacts, approved_sender
-from heliograph.messages.accept.opt_out_lookups import LOOKUPS_BEFORE_LOCK
+from heliograph.messages.accept.opt_out_lookups import mark_opt_out_lookup
 from heliograph.messages.accept.opted_out import answerable_texts
 from heliograph.messages.accept.refusals import REJECTED_REPORTED_MAX
 from heliograph.messages.accept.reply import Replier, Reply
@@ -30,7 +30,6 @@ from heliograph.messages.accept.unapproved_sender import accept_or_explain
 
 __all__ = [
     "FACTS",
-    "LOOKUPS_BEFORE_LOCK",
     "RECIPIENTS_PER_SEND_MAX",
     "REFERENCE_MAX",
     "REJECTED_REPORTED_MAX",
@@ -54,6 +53,7 @@ __all__ = [
     "approved_sender",
     "load_tariff",
     "look_up_route",
+    "mark_opt_out_lookup",
     "read_send_request",
     "route_in_words",
     "send_answer",

@@ -1,8 +1,12 @@
-"""Names what begins each statement that asks about opt-outs before its transaction holds the
-wallets. By this, whoever stores an opt-out knows for whom to wait
-(`sweeps/accepted_during_opt_out.py`).
+"""Marks each statement that asks about opt-outs before its transaction holds the wallets. By this
+mark, whoever stores an opt-out knows for whom to wait (`sweeps/accepted_during_opt_out.py`).
 """
 
 from typing import Final
 
 LOOKUPS_BEFORE_LOCK: Final = "/* looks for opt-outs */"
+
+
+def mark_opt_out_lookup(sql: str) -> str:
+    """Returns the statement with the mark as its beginning."""
+    return LOOKUPS_BEFORE_LOCK + sql

@@ -22,7 +22,7 @@ from heliograph.database.statements import (
     portable,
 )
 from heliograph.messages.accept.answer import Send
-from heliograph.messages.accept.opt_out_lookups import LOOKUPS_BEFORE_LOCK
+from heliograph.messages.accept.opt_out_lookups import mark_opt_out_lookup
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.opt_outs.tables import of_phone
 from heliograph.requests import KeyPlace
@@ -121,9 +121,9 @@ _WALLET: Final = """
 _LOCK_WALLETS: Final = BatchStatement(
     _AccountId,
     LockedWallet,
-    postgresql=f"""{LOOKUPS_BEFORE_LOCK}
+    postgresql=mark_opt_out_lookup(f"""
         SELECT {_WALLET} FROM wallets WHERE account_id = ANY(:account_id) ORDER BY account_id
-            FOR UPDATE""",
+            FOR UPDATE"""),
     sqlite=f"SELECT {_WALLET} FROM wallets WHERE account_id = :account_id",
 )
 # The same before a batch is judged, telling also whether any of its Idempotency-Keys was ever used:
@@ -134,12 +134,12 @@ _LOCK_WALLETS: Final = BatchStatement(
 _LOCK_AND_LOOK: Final = TablesStatement(
     _LockAndLookUp,
     _LockedAndLookedUp,
-    postgresql=f"""{LOOKUPS_BEFORE_LOCK}
+    postgresql=mark_opt_out_lookup(f"""
         SELECT {_WALLET}, EXISTS (SELECT FROM :asked AS a, LATERAL (SELECT FROM idempotency_keys k
             WHERE k.account_id = a.account_id AND k.sandbox = a.sandbox AND k.path = a.path
                 AND k.key = a.key OFFSET 0) AS known) AS is_any_known,
             EXISTS (SELECT FROM :recipients AS g, LATERAL {of_phone("")} AS found) AS is_any_out
-        FROM wallets WHERE account_id = ANY(:account_ids) ORDER BY account_id FOR UPDATE""",
+        FROM wallets WHERE account_id = ANY(:account_ids) ORDER BY account_id FOR UPDATE"""),
 )
 
 _CARRIERS_HEADS: Final = portable(

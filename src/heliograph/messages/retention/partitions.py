@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from heliograph.database.hot import HotTx
-from heliograph.database.postgresql.partitions import LOCK_MS, first_id_of_month
+from heliograph.database.partitions import LOCK_MS, first_id_of_month
 from heliograph.database.statements import Bool, Nothing, Row, Statement, Text
 from heliograph.messages.retention.retention import MESSAGES, from_id, store_first_kept
 

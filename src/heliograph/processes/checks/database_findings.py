@@ -8,7 +8,7 @@ from heliograph.base.errors import ServiceError
 from heliograph.database import clock_check
 from heliograph.database.commits import Unconfirmed
 from heliograph.database.database import Database
-from heliograph.database.hosts import CLUSTERS_UNKNOWN, STANDBY, WRITTEN_TO
+from heliograph.database.postgresql.hosts import CLUSTERS_UNKNOWN, STANDBY, WRITTEN_TO
 from heliograph.database.postgresql.indexes import find_invalid
 from heliograph.database.write_probe import try_to_write
 from heliograph.monitoring import CheckResult

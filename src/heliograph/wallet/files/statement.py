@@ -12,7 +12,8 @@ from sqlalchemy.engine import Connection
 from heliograph.base.csv.cells import DELIMITER, line_of, neutralize
 from heliograph.base.paging import PageWanted, Span, first_id_of
 from heliograph.base.short_texts import invalid_field
-from heliograph.wallet.account_ledger import SEEN_FROM_THERE, page
+from heliograph.wallet.account_ledger import page
+from heliograph.wallet.ledger_sides_sql import SEEN_FROM_THERE
 from heliograph.wallet.money import to_number
 from heliograph.wallet.tables import ENTRY_TYPES, ledger_entries
 from heliograph.wallet.wallet import Figures, wallet_of

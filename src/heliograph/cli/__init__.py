@@ -27,10 +27,10 @@ COMMANDS: Final = {
     "worker": "Everything but the API, in one process or several.",
     "scheduler": "The work that is done every second, in a process of its own.",
     "smsc": "The simulator as an SMPP server, which misbehaves when told to.",
-    "doctor": "What is wrong with this installation, and what to do.",
+    "doctor": "Check this installation, and say how to mend what is wrong.",
     "migrate": "Bring the database to the current schema.",
     "secret": "The secret key: rotate.",
-    "restore-check": "After a restore: keep what was queued, then send or cancel it.",
+    "restore-check": "After a restore: keep back what was queued, then send or cancel it.",
     "account": (
         "Accounts (tenants): create, go-live, list, show, rename, suspend, resume, pay-out, close,"
         " set, notices."
@@ -39,13 +39,13 @@ COMMANDS: Final = {
         "People who sign in to the portal or the console: add (or create), link, list, remove,"
         " disable, two-step-off."
     ),
-    "quota": "What an account may have stored in a day: show, set.",
+    "quota": "How much an account may store in a day: show, set.",
     "key": "API keys: create, list, revoke.",
     "credits": "SMS credits of an account: grant, adjust, buy.",
     "wallet": "Money of an account: topup, adjust, transactions, statement.",
-    "message": "Messages: list, show, cancel; settle, resend what is in doubt.",
+    "message": "Messages: list, show, cancel; settle and resend those in doubt.",
     "receipt": "Receipts that found no message: list, match.",
-    "number": "Numbers and short codes that texts come in to: add, list, set, keywords, remove.",
+    "number": "Numbers and short codes that receive texts: add, list, set, keywords, remove.",
     "keyword": "Words that do something when a handset sends them: add, list, remove.",
     "inbound": "Texts that handsets have sent: list.",
     "otp": "One-time passwords: block, blocked, unblock.",
@@ -55,7 +55,7 @@ COMMANDS: Final = {
     "contact": (
         "Contacts of an account: add, list, show, set, opt-out, opt-in, remove, import, export."
     ),
-    "opt-out": "Phones that want no texts of an account: add, list, remove.",
+    "opt-out": "Phones that want no texts from an account: add, list, remove.",
     "sender": (
         "Sender IDs: list, show, documents, approve, reject, suspend, register; reserve, release,"
         " reserved."
@@ -71,8 +71,8 @@ COMMANDS: Final = {
         " replay."
     ),
     "site": "Shops whose plugin is linked to an account: list, logs.",
-    "listen": "An account's events in the terminal, forwarded to an address of yours.",
-    "erase": "One phone number, from all that an account has.",
+    "listen": "Show an account's events, and forward them to an address of yours.",
+    "erase": "Erase a phone number from all that an account has stored.",
     "ledger": "The ledger: verify, export.",
     "alert": ("Alerts: list, rules, set; recipients, add, remove, test; wallets, watch, unwatch."),
 }

@@ -157,7 +157,7 @@ class Command(click.Command):
                 metavar="FILE",
                 envvar="HELIOGRAPH_ENV_FILE",
                 show_envvar=True,
-                help="A file of settings, one KEY=VALUE a line. The environment wins over it.",
+                help="A file of settings, one KEY=VALUE a line. Environment variables override it.",
             )
         )
         if prints_record:

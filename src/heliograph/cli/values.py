@@ -253,7 +253,10 @@ def reference_option(command: Callable[..., None]) -> Callable[..., None]:
         "--reference",
         type=checked_values.REFERENCE,
         metavar="REF",
-        help="Your own, such as an invoice's number. The same reference is applied once.",
+        help=(
+            "Your own reference, such as an invoice's number. A change with the same reference is"
+            " made only once."
+        ),
     )(command)
 
 

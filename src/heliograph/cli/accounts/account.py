@@ -242,7 +242,9 @@ def rename(run: CommandRun, acc: str, name: str, same_name: bool) -> None:
 @click.option(
     "--transactional",
     type=click.Choice(["yes", "no"]),
-    help="Whether it may send texts that reach who has opted out (transactional: true).",
+    help=(
+        "Whether it may send texts that also reach people who have opted out (transactional: true)."
+    ),
 )
 @click.option(
     "--low-balance",
@@ -314,8 +316,8 @@ def set_(run: CommandRun, acc: str, **options: Any) -> None:
     help="The most to show, newest first.",
 )
 def notices(run: CommandRun, acc: str, limit: int) -> None:
-    """Show what an account's users are told of, newest first: such as a webhook endpoint that was
-    disabled.
+    """Show the notices for an account's users, newest first: for example, that a webhook endpoint
+    was disabled.
     """
     from heliograph import accounts
     from heliograph.accounts.notices import of_account

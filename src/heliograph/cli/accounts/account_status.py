@@ -45,10 +45,10 @@ def _why_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.argument("acc")
 @_why_options
 def suspend(run: CommandRun, acc: str, reason: str | None, by: str) -> None:
-    """Suspend an account and its customers. They can still read, but change and send nothing. What
-    is queued still goes out.
+    """Suspend an account and its customers. They can still read, but cannot change or send
+    anything. Messages that are queued already are still sent.
 
-    Who did it, when and why is kept: `heliograph account show` shows the last change.
+    The record says who did it, when and why: `heliograph account show` shows the last change.
     """
     _change_status(run, acc, "suspended", reason, by)
 
@@ -58,7 +58,7 @@ def suspend(run: CommandRun, acc: str, reason: str | None, by: str) -> None:
 def go_live(run: CommandRun, acc: str) -> None:
     """Let an account that has signed up in the portal make live keys, and send live texts.
 
-    Until then it is in sandbox only. It cannot be taken back: suspend the account instead."""
+    Until then it is in sandbox only. This cannot be undone: you can suspend the account instead."""
     from heliograph import accounts
 
     with run.write() as tx:
@@ -85,12 +85,12 @@ def resume(run: CommandRun, acc: str, reason: str | None, by: str) -> None:
 @click.argument("acc")
 @entry_reason_option
 def pay_out(run: CommandRun, acc: str, reason: str) -> None:
-    """Take all credits and money out of an account's wallet, by ledger entries. A Connect
-    customer's go to its partner's wallet.
+    """Take all credits and money out of an account's wallet, by ledger entries. For a Connect
+    customer, they go to its partner's wallet.
 
-    Another account's credits go back to where granted credits come from, and its money is written
-    off as paid: you pay it yourself. Money in another currency than the partner's cannot go to the
-    partner, and is written off too.
+    For any other account, the credits go back to where granted credits come from, and the money is
+    booked as paid: you pay it yourself. Money in another currency than the partner's cannot go to
+    the partner, and is booked as paid too.
     """
     from heliograph import accounts
     from heliograph.wallet import ledger, pay_out
@@ -119,13 +119,13 @@ def pay_out(run: CommandRun, acc: str, reason: str) -> None:
 @click.argument("acc")
 @_why_options
 def close(run: CommandRun, acc: str, reason: str | None, by: str) -> None:
-    """Close an account for good. Its keys are revoked, its webhook endpoints are disabled, and it
-    is not opened again; its records stay.
+    """Close an account for good. Its keys are revoked and its webhook endpoints are disabled. It
+    cannot be opened again; its records stay.
 
-    Refused while anything is owed: credits or money in its wallet, messages on their way or in
-    doubt, campaigns that have not ended, webhook events that wait, Connect customers that are open.
-    The refusal names all of it at once, each with the command that settles it, in the order in
-    which to run them.
+    The command is refused while something is still open: credits or money in its wallet, messages
+    on their way or in doubt, campaigns that have not ended, webhook events that wait, Connect
+    customers that are open. The error names everything at once, each with the command that settles
+    it, in the order in which to run the commands.
     """
     from heliograph import accounts
     from heliograph.base import clock

@@ -36,7 +36,8 @@ _SHOWN_OF_TEST: Final = (
 )
 
 command = Noun(
-    "campaign", help="Campaigns: one text for many, written down, priced, and sent chunk by chunk."
+    "campaign",
+    help="Campaigns: one text for many recipients, which is stored, priced, and sent in parts.",
 )
 command.add_command(create)
 as_far_option = click.option(
@@ -44,8 +45,8 @@ as_far_option = click.option(
     "as_far",
     default=None,
     help=(
-        "Launch it even if the credits are too few for all: it pauses when they are spent, and goes"
-        " on after a top-up. Default: as it was scheduled before, else not."
+        "Launch it even if the credits are too few for all: it pauses when they are spent, and"
+        " goes on after a top-up. Default: what was set when it was scheduled; otherwise no."
     ),
 )
 
@@ -83,7 +84,7 @@ def list_(
 @command.command("show", epilog=examples("campaign show cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
 def show_(run: CommandRun, campaign_id: str) -> None:
-    """Show one campaign: how far it is, what became of its messages, and who was left out."""
+    """Show one campaign: its progress, the results of its messages, and who was left out."""
     from heliograph import campaigns
 
     with run.read() as tx:
@@ -94,7 +95,8 @@ def show_(run: CommandRun, campaign_id: str) -> None:
 @command.command("estimate", epilog=examples("campaign estimate cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
 def estimate(run: CommandRun, campaign_id: str) -> None:
-    """Tell what a campaign would cost now, and whom it would not reach. Nothing is stored."""
+    """Show what a campaign would cost now, and which contacts it would not reach. Nothing is
+    stored."""
     from heliograph import campaigns
     from heliograph.campaigns import previews
 
@@ -128,8 +130,8 @@ def test(run: CommandRun, campaign_id: str, to: str, country: str | None) -> Non
     """Send a campaign's text once, as an ordinary message: as PHONE would get it, or else as the
     first of its audience would.
 
-    It is also sent to a number that has opted out, because you have named it. The command says so
-    then.
+    It is also sent to a number that has opted out, because you have named it. In this case the
+    command says so.
     """
     from heliograph import accounts, campaigns, contacts
     from heliograph.campaigns import previews
@@ -213,8 +215,8 @@ async def _send(db: "Database", account_id: str, body: dict[str, Any], *, sandbo
 )
 @as_far_option
 def schedule(run: CommandRun, campaign_id: str, at: str, as_far: bool | None) -> None:
-    """Let a campaign start by itself at a time; its audience is chosen then. Schedule it again to
-    move it.
+    """Let a campaign start by itself at a set time. Its audience is chosen at that time. Schedule
+    it again to change the time.
     """
     from heliograph import accounts, campaigns
     from heliograph.base import clock
@@ -240,8 +242,8 @@ def schedule(run: CommandRun, campaign_id: str, at: str, as_far: bool | None) ->
 @click.argument("campaign_id", metavar="ID")
 @as_far_option
 def launch(run: CommandRun, campaign_id: str, as_far: bool | None) -> None:
-    """Freeze a campaign's audience, price it, and let it be sent. Refused when the credits do not
-    reach for all.
+    """Freeze a campaign's audience, price it, and let it be sent. It is refused if there are not
+    enough credits for all recipients.
     """
     from heliograph import campaigns
     from heliograph.campaigns import previews
@@ -266,7 +268,7 @@ def _size(run: CommandRun, campaign: Any) -> int:
 @command.command("pause", epilog=examples("campaign pause cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
 def pause(run: CommandRun, campaign_id: str) -> None:
-    """Let what is queued of a campaign wait, until it is resumed."""
+    """Hold a campaign's queued messages until it is resumed."""
     from heliograph import campaigns
 
     with run.write() as tx:
@@ -277,9 +279,7 @@ def pause(run: CommandRun, campaign_id: str) -> None:
 @command.command("resume", epilog=examples("campaign resume cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
 def resume(run: CommandRun, campaign_id: str) -> None:
-    """Let a paused campaign go on. One that is short of credits goes on by itself after a
-    top-up.
-    """
+    """Continue a paused campaign. One that lacks credits continues by itself after a top-up."""
     from heliograph import campaigns
 
     with run.write() as tx:
@@ -290,8 +290,8 @@ def resume(run: CommandRun, campaign_id: str) -> None:
 @command.command("cancel", epilog=examples("campaign cancel cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
 def cancel(run: CommandRun, campaign_id: str) -> None:
-    """End a campaign for good. What is queued of it fails, and is refunded; what has left is not
-    called back.
+    """End a campaign for good. Its queued messages fail, and are refunded; what a carrier already
+    has cannot be taken back.
     """
     from heliograph import campaigns
     from heliograph.base import clock

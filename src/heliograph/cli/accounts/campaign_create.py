@@ -30,7 +30,7 @@ TEXT_FILE_MAX = 1_000_000  # characters that are read of it; a text has 4,000 at
     metavar="TEXT",
     help=(
         "Placeholders: {name}, {phone}, a contact's custom fields or the file's columns;"
-        " {name|friend} for those who have none. A brace is doubled: {{."
+        " {name|friend} for those who have none. Write a brace itself twice: {{."
     ),
 )
 @click.option(
@@ -83,7 +83,7 @@ def create(
     country: str | None,
     **asked: Any,
 ) -> None:
-    """Write a campaign down. Nothing is sent before it is launched."""
+    """Create a campaign. Nothing is sent before it is launched."""
     from heliograph import accounts, campaigns
     from heliograph.base import clock
     from heliograph.campaigns import previews

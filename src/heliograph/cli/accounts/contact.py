@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 command = Noun(
     "contact",
     help=(
-        "Contacts: whom an account sends to; imported from and exported to files. CONTACT is an id"
-        " or a phone."
+        "Contacts: the people that an account sends to. Files can be imported and exported."
+        " CONTACT is an id or a phone number."
     ),
 )
 command.add_command(import_)
@@ -54,8 +54,12 @@ def _fields(callback: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--tag", "tags", multiple=True, metavar="TAG", help="Repeat it for several tags."
         ),
-        click.option("--email", metavar="EMAIL", help="An email address; none clears it."),
-        click.option("--name", metavar="TEXT", help="A campaign's {name}; none clears it."),
+        click.option("--email", metavar="EMAIL", help="An email address; the word none clears it."),
+        click.option(
+            "--name",
+            metavar="TEXT",
+            help="The name, for {name} in a campaign's text; the word none clears it.",
+        ),
     ):
         callback = option(callback)
     return callback
@@ -75,7 +79,7 @@ def _fields(callback: Callable[..., None]) -> Callable[..., None]:
 def add(
     run: CommandRun, phone: str, account: str, sandbox: bool, country: str | None, **fields: Any
 ) -> None:
-    """Add a contact, or change what is given of the one that has this phone."""
+    """Add a contact. If a contact has this phone already, change the fields that are given."""
     from heliograph import contacts
 
     given = _given(fields)
@@ -215,8 +219,8 @@ def set_(
 def opt_out(
     run: CommandRun, contact: str, account: str, sandbox: bool, country: str | None
 ) -> None:
-    """Let no text but one-time passwords reach this contact any more. A phone that is not a
-    contact yet becomes one.
+    """Send no more texts to this contact, except one-time passwords. A phone that is not a contact
+    yet becomes one.
     """
     from heliograph import contacts
     from heliograph.base import clock

@@ -87,7 +87,7 @@ def import_(
     bad_rows: str | None,
     force: bool,
 ) -> None:
-    """Add the contacts of a CSV file, or change those there are. FILE is - for standard input.
+    """Add the contacts of a CSV file, or change existing ones. FILE is - for standard input.
 
     Its first line names the columns: phone, and any of name, email, tags (separated by |),
     opted_out (yes or no), country_code; other columns become custom fields. Only columns that the

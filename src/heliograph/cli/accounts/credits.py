@@ -41,7 +41,7 @@ def grant(run: CommandRun, account: str, amount: int, reason: str, reference: st
     required=True,
     type=WholeNumber(),
     metavar="N",
-    help="How many to add. A negative number takes away, never more than there are.",
+    help="How many to add. A negative number takes credits away, but never more than there are.",
 )
 @reference_options
 def adjust(run: CommandRun, account: str, amount: int, reason: str, reference: str | None) -> None:

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @by_option
 def command(run: CommandRun, phone: str, acc: str, country: str | None, yes: bool, by: str) -> None:
-    """Erase a phone number from all that an account has, live and sandbox: because whoever it
-    belongs to has asked for it.
+    """Erase a phone number from all that an account has stored, live and sandbox, because its owner
+    has asked for it.
 
     Messages and what they cost stay, but without the number, and without their text if they went
     only to this number or contain it. Texts that came from it stay without number and text. Its
     contact, its one-time passwords and what shops reported about it are deleted. From other texts
-    the number is cut out. That it has opted out is kept, so that it stays so. The ledger does not
+    the number is cut out. Its opt-outs are kept, so that it stays opted out. The ledger does not
     change. The command works beside a running server, and can be run again.
 
     It is refused while something is still to be sent to the number, while a campaign that has not

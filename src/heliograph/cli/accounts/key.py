@@ -85,7 +85,7 @@ def create(
     permissions: str,
     expires: int | None,
 ) -> None:
-    """Create a key and show it, this once."""
+    """Create a key and show it. It is shown only once."""
     from heliograph import accounts, keys
     from heliograph.base import clock
 

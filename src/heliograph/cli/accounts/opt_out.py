@@ -57,7 +57,7 @@ def add(
     country: str | None,
     sender: str | None,
 ) -> None:
-    """Let no text reach a phone any more. No keyword that its owner texts lifts that."""
+    """Send no more texts to a phone. Its owner cannot undo this by texting a keyword."""
     from heliograph import opt_outs
     from heliograph.base import clock
     from heliograph.messages.sweeps import withdraw
@@ -94,8 +94,8 @@ def add(
 @_whose
 @page_options
 def list_(run: CommandRun, account: str, sandbox: bool, limit: int, before: str | None) -> None:
-    """List opt-outs, newest first. All of them are read page by page: --before takes the last id
-    of the page before.
+    """List opt-outs, newest first. To read all of them, page by page, give --before the last id of
+    the previous page.
     """
     from heliograph import opt_outs
     from heliograph.base import ids

@@ -123,8 +123,8 @@ def block(run: CommandRun, digits: str, acc: str) -> None:
     "--account", "acc", required=True, metavar="ACC", help="The account whose sends are blocked."
 )
 def unblock(run: CommandRun, where: str, acc: str) -> None:
-    """Let one-time passwords go out again: to a range of numbers, to a country, or of an account as
-    a whole. Counting begins anew.
+    """Let one-time passwords go out again: to a range of numbers, to a country, or for an account
+    as a whole. Counting starts again from zero.
     """
     from heliograph import accounts, otp
     from heliograph.base import clock

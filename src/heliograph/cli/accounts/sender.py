@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from heliograph.senders import Sender, reserved_names
 
 command = Noun(
-    "sender", help="Sender IDs: what texts may come from. Accounts register them, you approve them."
+    "sender",
+    help=(
+        "Sender IDs: the names and numbers that texts may come from. Accounts register them, you"
+        " approve them."
+    ),
 )
 
 _STATUSES = ("submitted", "approved", "rejected", "suspended")
@@ -173,8 +177,8 @@ def documents(run: CommandRun, sender_id: str, save: str | None) -> None:
 @click.argument("sender_id", metavar="ID")
 @by_option
 def approve(run: CommandRun, sender_id: str, by: str) -> None:
-    """Approve a sender ID. Within a second the account can send from it. Warns when it is
-    reserved or looks like another account's.
+    """Approve a sender ID. Within a second the account can send from it. The command warns if the
+    name is reserved, or looks like another account's.
     """
     from heliograph import senders
     from heliograph.base import clock
@@ -265,7 +269,7 @@ def register(
     approve_at_once: bool,
     by: str,
 ) -> None:
-    """Register a sender ID for an account; a reserved name too."""
+    """Register a sender ID for an account. It may be a reserved name."""
     from heliograph import accounts, senders
     from heliograph.base import clock
 
@@ -301,8 +305,8 @@ def register(
     help="A note for operators. Accounts do not see it.",
 )
 def reserve(run: CommandRun, sender: str, reason: str) -> None:
-    """Keep a name, and all that look like it, from being registered by accounts. An account that
-    has it keeps it, and you can register it for any account.
+    """Reserve a name: accounts can then register neither it nor a name that looks like it. An
+    account that has it already keeps it, and you can register it for any account.
     """
     from heliograph.base import clock
     from heliograph.senders import reserved_names

@@ -69,14 +69,18 @@ def _link(run: CommandRun, secret: str) -> str:
 @click.option(
     "--role",
     type=click.Choice(["owner", "developer", "marketer", "viewer"]),
-    help="Owner: all. Developer: keys, webhooks, sending. Marketer: campaigns, contacts, senders,"
-    " sending. Viewer: looks at all of it.",
+    help=(
+        "Owner: all. Developer: keys, webhooks, sending. Marketer: campaigns, contacts, senders,"
+        " sending. Viewer: can read all of it."
+    ),
 )
 @click.option(
     "--operator",
     type=click.Choice(["admin", "support", "finance", "auditor"]),
-    help="A role in the operator's console, in place of one in an account. Admin: all. Support:"
-    " approvals, accounts, messages. Finance: money. Auditor: looks at all of it.",
+    help=(
+        "A role in the operator's console, instead of one in an account. Admin: all. Support:"
+        " approvals, accounts, messages. Finance: money. Auditor: can read all of it."
+    ),
 )
 def add(
     run: CommandRun, email: str, account: str | None, role: str | None, operator: str | None
@@ -84,9 +88,9 @@ def add(
     """Give a user a role in an account, or in the operator's console, and show a link that signs
     in.
 
-    A user whom there is gets the new role, in place of the one before there. The link is valid
-    once, for a day. The console also takes a passkey or an authenticator app, which an operator
-    sets up after the first sign-in."""
+    If the user has a role there already, the new role replaces it. The link is valid once, for a
+    day. The console also takes a passkey or an authenticator app, which an operator sets up after
+    the first sign-in."""
     from heliograph import accounts, users
     from heliograph.base import clock
     from heliograph.users import operators, sign_ins
@@ -149,13 +153,15 @@ def list_(run: CommandRun, limit: int, before: str | None) -> None:
     "--passkeys",
     "without_passkeys",
     is_flag=True,
-    help="Remove all passkeys, too, and end what the user has open.",
+    help="Also remove all passkeys, and end the user's sessions.",
 )
 def two_step_off(run: CommandRun, user: str, without_passkeys: bool) -> None:
-    """Ask a user for no code of an authenticator app any more, nor for a recovery code.
+    """Turn off two-step sign-in for a user: the authenticator app and the recovery codes are no
+    longer used.
 
-    It is for somebody who has lost the phone and the recovery codes, and with --passkeys, for an
-    operator who has lost the device of a passkey. Make sure who asks for it."""
+    Use it for somebody who has lost the phone and the recovery codes or, with --passkeys, for an
+    operator who has lost the device with a passkey. First make sure that this person really is the
+    user."""
     from heliograph import users
     from heliograph.users import passkeys, two_step
 
@@ -179,8 +185,8 @@ def two_step_off(run: CommandRun, user: str, without_passkeys: bool) -> None:
 @_account_option
 @click.option("--operator", is_flag=True, help="The role in the operator's console.")
 def remove(run: CommandRun, user: str, account: str | None, operator: bool) -> None:
-    """Take a user's role in an account, or in the operator's console, away. What the user has open
-    in a browser ends at once."""
+    """Remove a user's role in an account, or in the operator's console. The user's sessions end at
+    once."""
     from heliograph import accounts, users
     from heliograph.users import operators
 
@@ -198,8 +204,7 @@ def remove(run: CommandRun, user: str, account: str | None, operator: bool) -> N
 @command.command("disable", epilog=examples("user disable ama@example.com"))
 @click.argument("user", metavar="USER")
 def disable(run: CommandRun, user: str) -> None:
-    """Take all roles of a user away, the one in the console too. What the user has open in a
-    browser ends at once.
+    """Remove all roles of a user, also the one in the console. The user's sessions end at once.
 
     `user add` gives a role again."""
     from heliograph import users

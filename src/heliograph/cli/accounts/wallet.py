@@ -78,7 +78,7 @@ def topup(
     required=True,
     type=Money(),
     metavar="X",
-    help="How much to add. A negative amount takes away, never more than there is.",
+    help="How much to add. A negative amount takes money away, but never more than there is.",
 )
 @reference_options
 def adjust(

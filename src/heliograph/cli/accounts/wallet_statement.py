@@ -29,7 +29,7 @@ from heliograph.cli.values import month_option
     type=click.Choice(["csv", "pdf"]),
     default="csv",
     show_default=True,
-    help="Only the sums, for programs; or all, to be read.",
+    help="csv has only the sums, for programs; pdf has the entries too, for people.",
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 def statement(

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 command = Noun(
     "webhook",
     help=(
-        "Webhook endpoints: where an account's events are sent, signed. A secret is shown once,"
-        " when it is made."
+        "Webhook endpoints: the URLs that an account's signed events are sent to. A secret is"
+        " shown once, when it is made."
     ),
 )
 
@@ -61,10 +61,11 @@ def _record(tx: "Connection", endpoint: "WebhookEndpoint") -> dict[str, Any]:
 def add(
     run: CommandRun, url: str, account: str, events: str, sandbox: bool, include_customers: bool
 ) -> None:
-    """Send an account's events to a URL, and show the secret that they are signed with, this once.
+    """Send an account's events to a URL, and show the secret that signs them. It is shown only
+    once.
 
-    https:// only, and only to the public internet; HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS and
-    …_ALLOW_LOOPBACK open more.
+    Only https:// addresses on the public internet are allowed. HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS
+    and …_ALLOW_LOOPBACK allow more.
     """
     from heliograph import accounts
     from heliograph.base import clock
@@ -104,7 +105,7 @@ def add(
     help="The most to show, oldest first.",
 )
 def list_(run: CommandRun, account: str | None, limit: int) -> None:
-    """List endpoints: where they lead, what they hear, whether and why they are disabled."""
+    """List endpoints: their URLs, their events, and whether and why they are disabled."""
     from heliograph import accounts
     from heliograph.webhooks import endpoints
 
@@ -129,10 +130,10 @@ def list_(run: CommandRun, account: str | None, limit: int) -> None:
     "--finish", is_flag=True, help="Sign with the new secret only: the receiver has it now."
 )
 def rotate(run: CommandRun, endpoint: str, finish: bool) -> None:
-    """Make a new secret, and show it, this once. For 24 h, or until --finish, the former one signs
-    as well.
+    """Make a new secret and show it. It is shown only once. For 24 h, or until --finish, the old
+    secret signs as well.
 
-    X-Service-Signature has room for one signature: until then it is made with the former secret;
+    X-Service-Signature has room for one signature: until then it is made with the old secret;
     webhook-signature holds both.
     """
     from heliograph.base import clock

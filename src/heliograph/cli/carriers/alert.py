@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 command = Noun(
     "alert",
-    help="Alerts: what is wrong, told by mail and webhooks when it begins and when it is over.",
+    help=(
+        "Alerts: problems that the service reports by mail and webhooks, when they begin and when"
+        " they are over."
+    ),
 )
 KINDS: Final = (
     "carrier_down",
@@ -54,7 +57,7 @@ def list_(run: CommandRun, limit: int) -> None:
 
 @command.command("rules", epilog=examples("alert rules"))
 def rules(run: CommandRun) -> None:
-    """List the rules: whether each is on, its threshold, and how long it is held."""
+    """List the rules: whether each is on, its threshold, and its hold time."""
     from heliograph import alerts
 
     with run.read() as tx:
@@ -78,12 +81,15 @@ def rules(run: CommandRun) -> None:
     "--hold",
     type=WholeNumber(0),
     metavar="S",
-    help="For so many seconds it is broken before an alert opens, and all is well before it ends.",
+    help=(
+        "How many seconds the rule must be broken before an alert opens, and kept before the alert"
+        " ends."
+    ),
 )
 def set_(
     run: CommandRun, kind: str, is_on: bool | None, threshold: int | None, hold: int | None
 ) -> None:
-    """Change a rule. What is not given stays."""
+    """Change a rule. Options that are not given stay as they are."""
     from heliograph import alerts
 
     with run.write() as tx:
@@ -95,7 +101,7 @@ def set_(
 
 @command.command("recipients", epilog=examples("alert recipients"))
 def recipients(run: CommandRun) -> None:
-    """List who is told, and what became of the last that each was told."""
+    """List the recipients of alerts, and the result of the last alert that was sent to each."""
     from heliograph import alerts
 
     with run.read() as tx:
@@ -113,7 +119,7 @@ def recipients(run: CommandRun) -> None:
 )
 @click.argument("address", metavar="E-MAIL|URL")
 def add(run: CommandRun, address: str) -> None:
-    """Tell an email address or a webhook of alerts. A webhook's secret is shown this once."""
+    """Send alerts to an email address or a webhook. A webhook's secret is shown only once, now."""
     from heliograph import alerts
     from heliograph.base import clock
     from heliograph.webhooks.http.address_guard import allowed_networks
@@ -140,7 +146,7 @@ def add(run: CommandRun, address: str) -> None:
 @command.command("remove", epilog=examples("alert remove alr_01k5…"))
 @click.argument("recipient", metavar="ID")
 def remove(run: CommandRun, recipient: str) -> None:
-    """Tell a recipient nothing more."""
+    """Send no more alerts to a recipient."""
     from heliograph import alerts
 
     with run.write() as tx:
@@ -151,8 +157,8 @@ def remove(run: CommandRun, recipient: str) -> None:
 @command.command("test", epilog=examples("alert test alr_01k5…"))
 @click.argument("recipient", metavar="ID")
 def test(run: CommandRun, recipient: str) -> None:
-    """Send a test, which the process that tells alerts sends. `alert recipients` says what became
-    of it.
+    """Send a test alert to a recipient. The running service sends it; `alert recipients` shows the
+    result.
     """
     from heliograph import alerts
     from heliograph.base import clock
@@ -177,7 +183,7 @@ def wallets(run: CommandRun) -> None:
 @click.argument("account", metavar="ACC")
 @click.option("--below", required=True, type=WholeNumber(1), metavar="N", help="SMS credits.")
 def watch(run: CommandRun, account: str, below: int) -> None:
-    """Set below how many SMS credits an account's wallet is an alert."""
+    """Open an alert when an account's wallet holds fewer SMS credits than this."""
     from heliograph import alerts
 
     with run.write() as tx:
@@ -188,7 +194,7 @@ def watch(run: CommandRun, account: str, below: int) -> None:
 @command.command("unwatch", epilog=examples("alert unwatch 'Amina Foods'"))
 @click.argument("account", metavar="ACC")
 def unwatch(run: CommandRun, account: str) -> None:
-    """Remove an account's wallet from those that are watched."""
+    """Stop watching an account's wallet."""
     from heliograph import alerts
 
     with run.write() as tx:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 command = Noun(
     "carrier",
     help=(
-        "Carriers: connections to mobile networks over SMPP 3.4. A route leads messages to one;"
-        " `simulator` is built in."
+        "Carriers: connections to mobile networks over SMPP 3.4. A route sends messages to a"
+        " carrier; `simulator` is built in."
     ),
 )
 
@@ -128,7 +128,7 @@ def add(run: CommandRun, name: str, kind: str, password_file: str | None, **opti
 @click.option("--host", metavar="H", help="Where the carrier listens: a name or an address.")
 @carrier_options
 def set_(run: CommandRun, name: str, password_file: str | None, **options: Any) -> None:
-    """Change settings of a carrier; a running server connects anew."""
+    """Change settings of a carrier. A running server then connects again."""
     from heliograph.carriers import set_carrier
 
     settings = given_options(**options)
@@ -153,8 +153,8 @@ def list_(run: CommandRun) -> None:
 @command.command("show", epilog=examples("carrier show gh-main", "carrier show gh-main --json"))
 @click.argument("name")
 def show_(run: CommandRun, name: str) -> None:
-    """Show all settings of a carrier, the state of its connections and why, and what was learnt of
-    it: the base that its receipts print ids in.
+    """Show all settings of a carrier, the state of its connections with the reason, and what the
+    service has learned about it: the base in which its receipts print ids.
     """
     from heliograph.carriers import carrier_named
 
@@ -180,8 +180,8 @@ def drain(run: CommandRun, name: str, stop: bool) -> None:
 @command.command("pause", epilog=examples("carrier pause gh-main", "carrier resume gh-main"))
 @click.argument("name")
 def pause(run: CommandRun, name: str) -> None:
-    """Give a carrier nothing at all. Its binds stay. What waits for it takes the next carrier of
-    its route, or waits.
+    """Stop giving messages to a carrier. Its binds stay connected. Messages that wait for it go to
+    the next carrier of their route, or go on waiting.
     """
     from heliograph.carriers import pause_carrier
     from heliograph.messages.queue import waiting_for_carrier
@@ -195,7 +195,7 @@ def pause(run: CommandRun, name: str) -> None:
 @command.command("resume", epilog=examples("carrier resume gh-main"))
 @click.argument("name")
 def resume(run: CommandRun, name: str) -> None:
-    """Let a carrier that drains or is paused take messages again."""
+    """Give messages again to a carrier that drains or is paused."""
     from heliograph.carriers import resume_carrier
 
     with run.write() as tx:
@@ -206,7 +206,8 @@ def resume(run: CommandRun, name: str) -> None:
 @command.command("remove", epilog=examples("carrier remove gh-main"))
 @click.argument("name")
 def remove(run: CommandRun, name: str) -> None:
-    """Remove a carrier and its numbers. No route may lead to it, and no message wait for it."""
+    """Remove a carrier and its numbers. It is refused while a route leads to it, or a message waits
+    for it."""
     from heliograph.base import clock
     from heliograph.carriers import carrier_named
     from heliograph.inbound import remove_carrier_and_numbers

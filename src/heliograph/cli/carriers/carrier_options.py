@@ -77,20 +77,23 @@ _OPTIONS: Final = (
         "--window",
         type=WholeNumber(),
         metavar="W",
-        help="submit_sm without an answer, per bind. Default: 10.",
+        help="How many submit_sm may wait for an answer, per bind. Default: 10.",
     ),
     click.option(
         "--tps",
         type=Number(0),
         metavar="T",
-        help="submit_sm a second, all binds together; 0: unlimited, the default.",
+        help=(
+            "How many submit_sm are sent per second at most, by all binds together. Default: 0,"
+            " which is no limit."
+        ),
     ),
     click.option("--bind", type=click.Choice(["trx", "tx+rx"]), help="Default: trx."),
     click.option(
         "--system-type",
         type=MaybeEmpty(),
         metavar="TEXT",
-        help="As the carrier says. Default: empty.",
+        help="The system_type that the carrier asks for. Default: empty.",
     ),
     click.option(
         "--source-ton-npi",

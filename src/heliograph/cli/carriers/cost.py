@@ -44,8 +44,8 @@ def _record(cost: "CarrierCost", names: "Mapping[int, str]") -> dict[str, Any]:
 @click.argument("amount", type=Money())
 @click.argument("currency", type=checked_values.CURRENCY)
 def set_(run: CommandRun, name: str, prefix: str, amount: Decimal, currency: str) -> None:
-    """Set what a segment costs with a carrier. AMOUNT has at most six decimals. What sells below
-    cost then is told.
+    """Set what a segment costs with a carrier. AMOUNT has at most six decimals. The command warns
+    about what then sells below cost.
     """
     from heliograph.pricing import change_with_warning, set_cost
 
@@ -86,9 +86,9 @@ def remove(run: CommandRun, name: str, prefix: str) -> None:
 @click.option("--carrier", metavar="NAME", help="Only what this carrier took.")
 def days(run: CommandRun, carrier: str | None) -> None:
     """List what carriers took in the last 30 days, by day in UTC: segments, the credits that they
-    were charged, and their cost. Sold for is what these credits cost now, in the currency of the
-    cost, and margin is what the cost leaves of it. Both are missing where credits are not sold
-    in that currency.
+    were charged, and their cost. "Sold for" is what these credits cost now, in the currency of the
+    cost, and "margin" is what remains of it after the cost. Both are missing where credits are not
+    sold in that currency.
     """
     from heliograph.base import clock
     from heliograph.base.clock import rfc3339

@@ -49,7 +49,7 @@ def _record(
     "list", epilog=examples("inbound list", "inbound list --account 'Amina Foods' --limit 10")
 )
 @click.option("--account", metavar="ACC", help="Only texts to this account.")
-@click.option("--unowned", is_flag=True, help="Only texts that are no account's.")
+@click.option("--unowned", is_flag=True, help="Only texts that belong to no account.")
 @click.option(
     "--limit",
     type=WholeNumber(1, LISTED_MAX),

@@ -38,20 +38,25 @@ def _owner(tx: "Connection", account: str, sandbox: bool) -> "KeywordOwner":
     ),
 )
 @click.argument("keyword")
-@click.option("--account", required=True, metavar="ACC", help="Whose keyword it is.")
+@click.option("--account", required=True, metavar="ACC", help="The account that has the keyword.")
 @click.option(
     "--number",
     metavar="NUMBER",
-    help="The number that it is for. Without this, all of the account.",
+    help="The number that it is for. Without this, it is for all numbers of the account.",
 )
 @click.option("--carrier", metavar="NAME", help="Needed only if several carriers have the number.")
 @click.option(
     "--action",
     metavar="ACTION",
-    help="none, opt_out, opt_in or help. Default: what a built-in word does anyhow, else none.",
+    help=(
+        "none, opt_out, opt_in or help. Default: what a built-in word does already; for other"
+        " words none."
+    ),
 )
 @click.option(
-    "--reply", metavar="TEXT", help="The answer to who sends the keyword. It costs as any text."
+    "--reply",
+    metavar="TEXT",
+    help="The answer to the person who sends the keyword. It costs as much as any text.",
 )
 @click.option("--language", metavar="CODE", help="The language of the built-in answer, such as fr.")
 @click.option("--sandbox", is_flag=True, help="Add it to the sandbox.")
@@ -75,7 +80,9 @@ def add(
 
 
 @command.command("list", epilog=examples("keyword list --account 'Amina Foods'"))
-@click.option("--account", required=True, metavar="ACC", help="Whose keywords.")
+@click.option(
+    "--account", required=True, metavar="ACC", help="The account whose keywords are listed."
+)
 @click.option("--sandbox", is_flag=True, help="List those of the sandbox.")
 def list_(run: CommandRun, account: str, *, sandbox: bool) -> None:
     """List the keywords of an account."""
@@ -90,7 +97,7 @@ def list_(run: CommandRun, account: str, *, sandbox: bool) -> None:
 @command.command("remove", epilog=examples("keyword remove kw_01j8…"))
 @click.argument("keyword_id")
 def remove(run: CommandRun, keyword_id: str) -> None:
-    """Remove a keyword. A built-in word does again what it does by itself."""
+    """Remove a keyword. A built-in word then does again what it did at first."""
     from heliograph.base import clock
     from heliograph.inbound.keywords import as_keyword_record, remove_any_keyword
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 command = Noun(
     "message",
     help=(
-        "Messages: where each one is. A message is in doubt if a carrier was given it and "
-        "never answered. Ask the carrier, and settle the message or send it again. What is "
-        "queued can be canceled."
+        "Messages: where each one is. A message is in doubt if it was given to a carrier that"
+        " never answered. Ask the carrier, then settle the message or send it again. Queued"
+        " messages can be canceled."
     ),
 )
 command.add_command(settle)
@@ -69,9 +69,7 @@ _IN_DOUBT_COLUMNS: Final = (
         "message list --error 0x0B",
     ),
 )
-@click.option(
-    "--in-doubt", "in_doubt", is_flag=True, help="Only those of which a segment is in doubt."
-)
+@click.option("--in-doubt", "in_doubt", is_flag=True, help="Only those with a segment in doubt.")
 @click.option(
     "--carrier",
     metavar="NAME",
@@ -92,7 +90,7 @@ _IN_DOUBT_COLUMNS: Final = (
     "--error",
     type=FailedBy(),
     metavar="CODE|0x…",
-    help="Only those that failed so: such as undeliverable, or a carrier's 0x0B.",
+    help="Only those that failed with this error: such as undeliverable, or a carrier's 0x0B.",
 )
 @click.option(
     "--older-than",
@@ -160,8 +158,8 @@ def list_(
 @command.command("show", epilog=examples("message show msg_01k5…"))
 @click.argument("message_id", metavar="ID")
 def show_(run: CommandRun, message_id: str) -> None:
-    """Show a message: what became of it, where each of its segments is, and what was
-    decided about it by hand.
+    """Show a message: its status, where each of its segments is, and what an operator has decided
+    about it.
     """
     from heliograph.base.clock import rfc3339, rfc3339_or_none
     from heliograph.database.postgresql.snapshot import read_one_snapshot
@@ -220,8 +218,8 @@ _SHOWN_AS: Final = {
 @command.command("cancel", epilog=examples("message cancel --account 'Amina Foods'"))
 @account_option
 def cancel(run: CommandRun, account: str) -> None:
-    """Cancel all that is queued of an account, live and sandbox: what no carrier has been given
-    fails as canceled, and is refunded.
+    """Cancel all queued messages of an account, live and sandbox. They fail as canceled, and are
+    refunded; what a carrier has already been given stays as it is.
 
     Works beside a running server. The account can go on sending: suspend it first if it should not.
     """

@@ -50,9 +50,9 @@ def _which(callback: Callable[..., None]) -> Callable[..., None]:
     required=True,
     type=click.Choice(["sent", "delivered", "undeliverable", "canceled"]),
     help=(
-        "sent, delivered, undeliverable: the carrier has the message, and this became of it, "
-        "as a receipt would say. canceled: the carrier never got it, and it shall not be sent "
-        "any more; it fails and is refunded."
+        "sent, delivered, undeliverable: the carrier got the message, and this is its result, as a"
+        " receipt would report it. canceled: the carrier never got it, and it will not be sent"
+        " again; it fails and is refunded."
     ),
 )
 @decision_options

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 command = Noun(
     "number",
     help=(
-        "Numbers and short codes that handsets can send texts to. A text is the account's whose"
-        " number it came to. Texts to other numbers are kept for nobody."
+        "Numbers and short codes that handsets can send texts to. A text belongs to the account"
+        " that has the number. Texts to other numbers are stored, but belong to no account."
     ),
 )
 
@@ -53,12 +53,14 @@ def _record(tx: "Connection", number: "OwnNumber") -> dict[str, Any]:
 @click.argument("number")
 @click.option("--carrier", required=True, metavar="NAME", help="The carrier that brings its texts.")
 @click.option(
-    "--account", metavar="ACC", help="Whose number it is. Without this, several accounts share it."
+    "--account",
+    metavar="ACC",
+    help="The account that has the number. Without this, several accounts share it.",
 )
 @click.option(
     "--catch-all",
     metavar="ACC",
-    help="Who gets the texts to a shared number that are no other account's.",
+    help="The account that gets those texts to a shared number that belong to no other account.",
 )
 def add(
     run: CommandRun, number: str, carrier: str, account: str | None, catch_all: str | None
@@ -96,9 +98,9 @@ def list_(run: CommandRun) -> None:
 @click.option(
     "--catch-all",
     metavar="ACC",
-    help="The account that gets the texts that are no other account's.",
+    help="The account that gets the texts that belong to no other account.",
 )
-@click.option("--no-catch-all", is_flag=True, help="Let no account have such texts.")
+@click.option("--no-catch-all", is_flag=True, help="Give such texts to no account.")
 def set_(
     run: CommandRun,
     number: str,
@@ -106,7 +108,8 @@ def set_(
     catch_all: str | None,
     no_catch_all: bool,
 ) -> None:
-    """Set who gets the texts to a shared number that are no other account's, from now on."""
+    """Set which account gets, from now on, those texts to a shared number that belong to no other
+    account."""
     from heliograph import accounts, inbound
     from heliograph.base import clock
 
@@ -135,7 +138,10 @@ def set_(
 @click.option(
     "--opt-out-scope",
     type=click.Choice(["account", "sender"]),
-    help="Of whose texts one opts out on it: all of the account's, or this number's alone.",
+    help=(
+        "What an opt-out on this number stops: all texts of the account, or only those from this"
+        " number."
+    ),
 )
 def keywords_(
     run: CommandRun,
@@ -144,7 +150,7 @@ def keywords_(
     first_word: bool | None,
     opt_out_scope: str | None,
 ) -> None:
-    """Set how keywords count on a number, from the next text on."""
+    """Set how keywords work on a number, from the next text on."""
     from heliograph import inbound
     from heliograph.base import clock
 
@@ -169,7 +175,7 @@ def keywords_(
 @click.argument("number")
 @click.option("--carrier", metavar="NAME", help="Needed only if several carriers have the number.")
 def remove(run: CommandRun, number: str, carrier: str | None) -> None:
-    """Remove a number. Texts that come to it from now on are kept for nobody."""
+    """Remove a number. Texts that come to it from now on are stored, but belong to no account."""
     from heliograph import inbound
     from heliograph.base import clock
 

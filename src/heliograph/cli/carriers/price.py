@@ -48,7 +48,8 @@ def _record(price: "Price") -> dict[str, Any]:
     help="How many credits AMOUNT buys. Other numbers cost in proportion, rounded up.",
 )
 def set_(run: CommandRun, currency: str, amount: Decimal, per: int) -> None:
-    """Set what credits cost in a currency, from now on. What sells below cost then is told."""
+    """Set what credits cost in a currency, from now on. The command warns about what then sells
+    below cost."""
     from heliograph.pricing import change_with_warning
     from heliograph.wallet.prices import set_price
 

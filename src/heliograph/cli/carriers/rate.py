@@ -59,8 +59,8 @@ def _account_id(tx: "Connection", account: str | None) -> str:
 @click.argument("per_segment", type=OrWord(WholeNumber(0), "none"), metavar="CREDITS|none")
 @click.option("--account", metavar="ACC", help="For this account only.")
 def set_(run: CommandRun, destination: str, per_segment: object, account: str | None) -> None:
-    """Set what a segment costs there; none: messages there are refused. What sells below cost then
-    is told.
+    """Set what a segment costs for a prefix or a country. With none, messages there are refused.
+    The command warns about what then sells below cost.
     """
     from heliograph.base import clock
     from heliograph.carriers import current_rates
@@ -97,7 +97,7 @@ def list_(run: CommandRun, account: str | None) -> None:
 @click.argument("destination", metavar="PREFIX|COUNTRY|default")
 @click.option("--account", metavar="ACC", help="Remove the rate of this account.")
 def remove(run: CommandRun, destination: str, account: str | None) -> None:
-    """Remove a rate; the next more general one holds."""
+    """Remove a rate. The next more general rate then counts."""
     from heliograph.base import clock
     from heliograph.carriers import current_rates
     from heliograph.pricing import change_with_warning, sheets

@@ -55,15 +55,22 @@ def _outlook_record(outlook: "SheetOutlook", names: dict[int, str]) -> dict[str,
     ),
 )
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, readable=True))
-@click.option("--at", type=Moment(), metavar="TIME", help="When it holds. Default: now.")
+@click.option(
+    "--at", type=Moment(), metavar="TIME", help="When the rates begin to count. Default: now."
+)
 @click.option(
     "--whole",
     is_flag=True,
-    help="Remove the rates that the file does not have, of the accounts that it has rates of.",
+    help=(
+        "Also remove the rates that are not in the file, for the accounts that the file has rates"
+        " for."
+    ),
 )
-@click.option("--allow-loss", is_flag=True, help="Sell below cost; takes a reason.")
+@click.option(
+    "--allow-loss", is_flag=True, help="Allow rates that sell below cost. This needs --reason."
+)
 @click.option("--reason", metavar="TEXT", help="Why, for whoever looks at the sheet later.")
-@click.option("--dry-run", is_flag=True, help="Only say what it would change.")
+@click.option("--dry-run", is_flag=True, help="Only show what it would change.")
 def import_(
     run: CommandRun,
     file: str,

@@ -45,9 +45,10 @@ def _record(route: "routing.Route", names: "Mapping[int, str]") -> dict[str, Any
 @click.argument("prefix", type=MaybeEmpty())
 @click.argument("carriers", metavar="CARRIER[:WEIGHT][,CARRIER[:WEIGHT]…]")
 def set_(run: CommandRun, prefix: str, carriers: str) -> None:
-    """Set the carriers of a prefix. The next one is used while those before it have been down for a
-    minute or are paused. Carriers with a weight, from 1 to 100, stand first: they share what the
-    prefix gets in these proportions, as far as they are up. What sells below cost then is told.
+    """Set the carriers of a prefix. The next carrier is used while those before it are paused, or
+    have been down for a minute. Carriers with a weight, from 1 to 100, stand first: they share what
+    the prefix gets in these proportions, as far as they are up. The command warns about what then
+    sells below cost.
     """
     from heliograph.carriers import all_carriers, routing
     from heliograph.pricing import change_with_warning
@@ -88,10 +89,12 @@ def remove(run: CommandRun, prefix: str) -> None:
     epilog=examples("route which 233201234567", "route which 0201234567 --account 'Amina Foods'"),
 )
 @click.argument("number")
-@click.option("--account", metavar="ACC", help="Of this account: its id or unique name.")
+@click.option(
+    "--account", metavar="ACC", help="The account that would send it: its id or unique name."
+)
 def which(run: CommandRun, number: str, account: str | None) -> None:
-    """Say which way a live text to NUMBER would go now, what it would cost, and why. Nothing is
-    sent. Without an account, no account's own rates and countries count.
+    """Show which way a live text to NUMBER would go now, what it would cost, and why. Nothing is
+    sent. Without --account, no account's own rates and countries are used.
     """
     from heliograph import accounts
     from heliograph.base import clock

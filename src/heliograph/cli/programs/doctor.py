@@ -32,7 +32,7 @@ command = Command(
     callback=_doctor,
     epilog=examples("doctor"),
     help=(
-        "Check settings, who may read the files, disk, Redis, database, clock, carriers, routes and"
-        " webhooks; say what to do. Exit status 1 if something has failed."
+        "Check settings, file permissions, disk, Redis, database, clock, carriers, routes and"
+        " webhooks, and say how to mend what is wrong. The exit status is 1 if a check has failed."
     ),
 )

@@ -40,8 +40,8 @@ def command(run: CommandRun, account: str, url: str, events: str, sandbox: bool)
     """Show an account's events as they happen, and forward each to an address of yours: for
     development without a public URL.
 
-    They are signed like all others, with a secret that holds for this run. Works beside a running
-    server, until Ctrl-C.
+    They are signed like all others, with a secret that is valid for this run. Works beside a
+    running server, until Ctrl-C.
     """
     from dataclasses import replace
 

@@ -57,9 +57,9 @@ command = Command(
     making="always",
     epilog=examples("migrate"),
     help=(
-        "Bring the database to the current schema. It is safe to run it again, to run it "
-        "twice at once, and to run it beside processes of the version before: these are "
-        "named, and go on. It waits at most 100 ms for a lock, and tries again for two "
-        "minutes. On SQLite every command does this by itself."
+        "Bring the database to the current schema. It is safe to run it again, to run it twice at"
+        " once, and to run it beside processes of the previous version: the command names them,"
+        " and they keep running. It waits at most 100 ms for a lock, and tries again for two"
+        " minutes. On SQLite every command does this by itself."
     ),
 )

@@ -137,16 +137,16 @@ command = Command(
             type=Past(),
             metavar="T",
             help=(
-                "When the copy was taken: keep what was accepted until then and had not left. A"
-                " time, a date, or 7d, 2h, 30m ago. Refused while processes run."
+                "The time of the backup: keep back what was accepted until then and not yet sent."
+                " A time, a date, or 7d, 2h, 30m ago. It is refused while processes run."
             ),
         ),
         click.Option(
             ["--leave-later"],
             is_flag=True,
             help=(
-                "With --since: processes have run since the restore. What they accepted after "
-                "T is not from the copy, and is left alone."
+                "With --since: allow it although processes have run since the restore. What they"
+                " accepted after that time is not from the backup, and stays as it is."
             ),
         ),
         click.Option(
@@ -163,10 +163,10 @@ command = Command(
         "restore-check cancel --account 'Amina Foods'",
     ),
     help=(
-        "After a restore from a backup, and before processes are started: keep what was "
-        "queued in the copy, because it may have been sent since, and pause its campaigns. "
-        "Then start the processes, and decide: send lets the messages go out, cancel makes "
-        "them fail and refunds them. Without a decision and without --since the command shows "
-        "what is kept."
+        "Run this after a restore from a backup, before you start processes. It keeps back the"
+        " messages that were queued in the backup, because they may have been sent since, and"
+        " pauses its campaigns. Then start the processes, and decide: send lets the messages go"
+        " out, cancel makes them fail and refunds them. Without a decision and without --since,"
+        " the command shows what is kept back."
     ),
 )

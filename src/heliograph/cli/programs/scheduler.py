@@ -15,9 +15,10 @@ command = Command(
     params=metrics_options(),
     epilog=examples("scheduler", "scheduler --metrics-port 9102"),
     help=(
-        "Do the work that all processes share, on PostgreSQL: validity that ends, messages in "
-        "doubt, carriers that are down, work of processes that died, and deleting what has "
-        "expired. One scheduler is active at a time. If it stops, another one takes over "
-        "within 45 s. If there is none, heliograph worker does the work."
+        "Do the work that all processes share, on PostgreSQL: it ends messages whose validity is"
+        " over, handles messages in doubt and carriers that are down, takes over the work of"
+        " processes that died, and deletes what has expired. One scheduler is active at a time. If"
+        " it stops, another one takes over within 45 s. If there is none, heliograph worker does"
+        " the work."
     ),
 )

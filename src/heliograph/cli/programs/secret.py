@@ -6,7 +6,11 @@ from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show
 
 command = Noun(
-    "secret", help="HELIOGRAPH_SECRET_KEY, with which stored passwords and secrets are encrypted."
+    "secret",
+    help=(
+        "The secret key, HELIOGRAPH_SECRET_KEY: it encrypts the passwords and secrets that are"
+        " stored."
+    ),
 )
 
 
@@ -16,15 +20,15 @@ command = Noun(
 @click.option(
     "--lost",
     is_flag=True,
-    help="The key in use is lost. Go on without it, and without what was encrypted with it.",
+    help="Use this if the key in use is lost: what was encrypted with it is given up.",
 )
 def rotate(run: CommandRun, lost: bool) -> None:
     """Bring HELIOGRAPH_SECRET_KEY into use, and encrypt with it what is stored under
     HELIOGRAPH_SECRET_KEY_OLD.
 
-    Every process must have been started with both keys before; if one was not, it is named and
-    nothing is changed. If the command is interrupted, run it again: it goes on. docs/operations.md,
-    "The secret key", has all steps.
+    Start every process with both keys first. If a process was started without them, the command
+    names it and changes nothing. If the command is interrupted, run it again: it continues.
+    docs/operations.md, "The secret key", has all steps.
     """
     from heliograph.base.clock import rfc3339
     from heliograph.database import processes

@@ -127,7 +127,9 @@ command = _SmscCommand(
             type=WholeNumber(0, 65_535),
             help="Port to listen on; 0: any free one.",
         ),
-        click.Option(["--system-id"], metavar="S", help="Who may bind. Default: anybody."),
+        click.Option(
+            ["--system-id"], metavar="S", help="The only system_id that may bind. Default: any."
+        ),
         click.Option(
             ["--password-file"],
             metavar="FILE",
@@ -148,7 +150,7 @@ command = _SmscCommand(
             default="throttle",
             show_default=True,
             type=click.Choice(["throttle", "stop"]),
-            help="Past the window: answer ESME_RTHROTTLED, or stop reading.",
+            help="Beyond the window: answer ESME_RTHROTTLED, or stop to read.",
         ),
         click.Option(
             ["--answer-delay-ms"],
@@ -177,8 +179,8 @@ command = _SmscCommand(
             default=0.0,
             type=Number(0, 10_000),
             help=(
-                "How many texts a second handsets write, each another one, while a session"
-                " receives. Default: none."
+                "How many texts a second come from handsets, each from another handset, while a"
+                " session receives. Default: none."
             ),
         ),
         click.Option(
@@ -201,16 +203,17 @@ command = _SmscCommand(
             show_default=True,
             type=click.Choice(["udh", "udh16", "sar", "payload", "data_sm"]),
             help=(
-                "How a long text of a handset comes: in parts, with a user data header of an 8-bit"
-                " or 16-bit reference or with sar_ parameters; or whole, as a message_payload of"
-                " deliver_sm or data_sm, as short texts then do too."
+                "How a long text from a handset is delivered: in parts, with a user data header"
+                " that has an 8-bit or 16-bit reference, or with sar_ parameters; or whole, as the"
+                " message_payload of a deliver_sm or data_sm. In the last case short texts are"
+                " delivered in this way too."
             ),
         ),
         click.Option(
             ["--chaos"],
             metavar="KIND=P,…",
             multiple=True,
-            help="What goes wrong, each with its probability from 0 to 1.",
+            help="The faults that happen, each with its probability from 0 to 1.",
         ),
         click.Option(
             ["--script"],
@@ -236,12 +239,12 @@ command = _SmscCommand(
             ["--stats"],
             metavar="SECONDS",
             type=Number(0.1),
-            help="Show counts this often, and not only at the end.",
+            help="Seconds between counts. Default: counts are shown only at the end.",
         ),
         click.Option(
             ["--json", "as_json"],
             is_flag=True,
-            help="Print a JSON document a line: the address, then counts.",
+            help="Print one JSON document per line: the address, then counts.",
         ),
     ],
     epilog=examples(

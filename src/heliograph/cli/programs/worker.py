@@ -31,13 +31,16 @@ def metrics_options() -> list[click.Parameter]:
             default="127.0.0.1",
             show_default=True,
             metavar="ADDRESS",
-            help="Where, with HELIOGRAPH_METRICS_TOKEN set, other machines may read /metrics too.",
+            help=(
+                "Address to serve /metrics on. Other machines can read it only if"
+                " HELIOGRAPH_METRICS_TOKEN is set."
+            ),
         ),
         click.Option(
             ["--metrics-port"],
             type=WholeNumber(1, 65_535),
             metavar="P",
-            help="Answer /metrics there.",
+            help="Port to serve /metrics on. Default: /metrics is not served.",
         ),
     ]
 
@@ -53,11 +56,10 @@ command = Command(
     params=metrics_options(),
     epilog=examples("worker", "worker --metrics-port 9100"),
     help=(
-        "Run everything but the API, on PostgreSQL, beside heliograph api. It serves the "
-        "simulator and every carrier that has no process of its own (heliograph carrier "
-        "run), and does the work of every second while no heliograph scheduler does it. "
-        "Several workers may run: they share carriers' rates, and take over from each "
-        "other within 45 s. SIGTERM or Ctrl-C stops it: it waits for the carriers' "
-        "outstanding answers."
+        "Run everything but the API, on PostgreSQL, beside heliograph api. It serves the simulator"
+        " and every carrier that has no process of its own (heliograph carrier run), and does the"
+        " scheduler's work while no heliograph scheduler runs. Several workers may run: they share"
+        " carriers' rates, and take over from each other within 45 s. SIGTERM or Ctrl-C stops it:"
+        " it waits for the carriers' outstanding answers."
     ),
 )

@@ -52,7 +52,7 @@ def watch_wallet(tx: Connection, account: str, credits_min: int) -> WatchedWalle
     try:
         found = accounts.find(tx, account)
     except (NotFound, InvalidRequest) as none:
-        raise invalid_field("account", f"names none: {none}") from none
+        raise invalid_field("account", f"was not found: {none}") from none
     if not 1 <= credits_min <= CREDITS_MAX:
         allowed = f"1 to {CREDITS_MAX}{refused_number(credits_min)}"
         raise invalid_field("credits", f"must be a whole number, {allowed}")

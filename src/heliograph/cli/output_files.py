@@ -54,7 +54,7 @@ def save_octets(directory: str, name: str, content: bytes) -> str:
         with open(path, "xb", opener=opener) as file:
             file.write(content)
     except FileExistsError as error:
-        raise Failure(f"{path} is there already; name another directory.") from error
+        raise Failure(f"{path} exists already; name another directory.") from error
     except OSError as error:
         raise _failure(path, error) from error
     return path

@@ -132,7 +132,7 @@ def _read(tx: Connection, query: Query) -> Selected:
         try:
             account_id = accounts.find(tx, account.strip()).id
         except (NotFound, InvalidRequest) as refused:
-            query.errors.append(FieldError("account", f"names none: {refused}"))
+            query.errors.append(FieldError("account", f"was not found: {refused}"))
     return Selected(account_id, email and email.strip().lower())
 
 

@@ -145,7 +145,9 @@ class _CellPlaces(NamedTuple):
 
     @classmethod
     def of(cls, columns: Columns) -> "_CellPlaces":
-        """Raises InvalidRequest for a first line that does not name the columns."""
+        """Finds the columns that a sheet needs in its first line. Raises InvalidRequest for a first
+        line that does not name the columns.
+        """
         found = {
             names: tuple(columns.known.index(name) for name in names if name in columns.known)
             for names in (DESTINATION_COLUMNS, CREDITS_COLUMNS, ACCOUNT_COLUMNS)
@@ -197,7 +199,7 @@ def _rate(
         named = lower if lower == "default" else destination.removeprefix("+").replace(" ", "")
         return current_rates.check(current_rates.Rate(accounts[whose], named, credits))
     except NotFound as wrong:
-        raise _BadCell(f"account names none: {wrong}") from wrong
+        raise _BadCell(f"account was not found: {wrong}") from wrong
     except InvalidRequest as wrong:
         if not wrong.fields:
             raise _BadCell(str(wrong)) from wrong

@@ -15,7 +15,7 @@ from tests.support.capability.commands import Run, typed
         ),
         (
             "alert watch nobody --below 5",
-            "ACC names none: There is no account with the id or name 'nobody'.",
+            "ACC was not found: There is no account with the id or name 'nobody'.",
         ),
     ],
 )

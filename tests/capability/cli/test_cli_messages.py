@@ -136,7 +136,7 @@ def test_a_list_that_has_looked_through_enough_says_where_to_go_on(
     for module in (read, trace):
         monkeypatch.setattr(module, "LOOKED_AT_MAX", 2)
     first = run("message", "list", "--status", "delivered")
-    assert first.err == f"Looked through 2 messages. There may be more: --before {doubtful[2]}\n"
+    assert first.err == f"Searched 2 messages. There may be more: --before {doubtful[2]}\n"
     assert [
         each["id"] for each in run("message", "list", "--before", doubtful[2], "--json").json
     ] == [doubtful[1], doubtful[0]]
@@ -251,9 +251,9 @@ def test_a_value_that_is_refused_is_one_line_and_status_2(
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        ([*RESEND], "Say which: IDs, or --carrier"),
-        ([*RESEND, "msg_1", "--carrier", "carrier"], "Say which: IDs, or --carrier"),
-        ([*RESEND, "msg_1", "--older-than", "10m"], "Say which: IDs, or --carrier"),
+        ([*RESEND], "Give IDs, or --carrier"),
+        ([*RESEND, "msg_1", "--carrier", "carrier"], "Give IDs, or --carrier"),
+        ([*RESEND, "msg_1", "--older-than", "10m"], "Give IDs, or --carrier"),
         (
             [*SETTLE, "lost", "msg_1"],
             "'lost' is not one of 'sent', 'delivered', 'undeliverable', 'canceled'.",

@@ -33,7 +33,7 @@ def test_a_range_is_blocked_with_a_reason_and_let_go(
     assert "None is refused" in visitor.get(PATH).text
     form = {"account": "amina", "range": DIGITS, "reason": "pumping, says the carrier"}
     for name, wrong, why in (
-        ("account", "nobody", "names none"),
+        ("account", "nobody", "was not found"),
         ("range", "2332", "must be the first 8 digits"),
         ("reason", "", "must have 1 to 255 characters"),
     ):

@@ -142,7 +142,7 @@ def test_a_wallet_is_watched_and_no_more(db: Database, visitor: Visitor, amina: 
     sign_in_operator(visitor, db)
     visitor.get(PAGE)
     wrong = visitor.post(f"{PAGE}/wallets", {"do": "watch", "account": "zola", "credits": "5"})
-    assert (wrong.status_code, "names none" in wrong.text) == (400, True)
+    assert (wrong.status_code, "was not found" in wrong.text) == (400, True)
     visitor.post(f"{PAGE}/wallets", {"do": "watch", "account": "amina", "credits": "1 000"})
     visitor.post(f"{PAGE}/wallets", {"do": "watch", "account": "amina", "credits": "500"})
     with db.read() as tx:

@@ -71,7 +71,7 @@ def test_a_message_is_found_by_its_number_and_shows_where_it_is_without_its_text
     assert TEXT[:9].encode().hex(" ").upper() not in page
     assert "Show the text" not in page, "an auditor does not read texts"
     assert "No message is called" in visitor.get("/console/messages?q=233999").text
-    assert "names none" in visitor.get("/console/messages?q=1&account=nobody").text
+    assert "was not found" in visitor.get("/console/messages?q=1&account=nobody").text
 
 
 def test_a_page_says_how_far_back_it_has_looked_for_a_number_and_leads_further(

@@ -58,7 +58,7 @@ def test_the_ledger_is_saved_of_all_accounts_or_of_one(
     assert books.headers["content-type"] == "text/plain; charset=utf-8"
     assert books.text.count(" balance ") == 2
     for query, wrong in (
-        ("account=nobody&month=&format=csv", "names none"),
+        ("account=nobody&month=&format=csv", "was not found"),
         ("account=&month=2026-13&format=csv", "must be a year and a month"),
         ("account=&month=2026-113&format=csv", "must be a year and a month"),
         ("account=&month=&format=xls", "must be one of csv, beancount"),

@@ -115,6 +115,6 @@ def test_the_demo_refuses_another_database(tmp_path: Path) -> None:
         done = _demo(tmp_path, DATABASE_URL=url, HELIOGRAPH_SECRET_KEY="k" * 40)
         assert (done.returncode, done.stderr) == (
             1,
-            "heliograph: The demo has a database of its own: unset DATABASE_URL.\n",
+            "heliograph: The demo uses its own database: unset DATABASE_URL.\n",
         )
     assert not (tmp_path / "real.db").exists()

@@ -324,7 +324,7 @@ def test_a_lost_key_is_given_up_and_what_it_sealed_is_counted(db: Database, run:
     given_up = run("secret", "rotate", "--lost", "--json", HELIOGRAPH_SECRET_KEY=NEW)
     assert given_up.json["unreadable"] == {"carrier_passwords": 1}
     assert given_up.err.startswith(
-        "heliograph: some cannot be read with either key: set those carriers' passwords"
+        "heliograph: some secrets cannot be read with either key: set those carriers' passwords"
     )
     found = _findings(db, NEW)
     assert found["sealed secrets"] == (
@@ -358,7 +358,7 @@ def _findings(db: Database, key: str, old: str | None = None) -> dict[str, tuple
 def test_doctor_tells_of_the_key(db: Database, run: Run) -> None:
     assert _findings(db, OLD)["secret key"][0] == "ok"
     run("migrate")
-    assert _findings(db, OLD)["secret key"] == ("ok", "is the database's")
+    assert _findings(db, OLD)["secret key"] == ("ok", "fits the database")
     assert _findings(db, NEW)["secret key"][0] == "failure"
     assert _findings(db, NEW, OLD)["secret key"] == (
         "warning",
@@ -374,7 +374,7 @@ def test_doctor_tells_of_the_key(db: Database, run: Run) -> None:
     run("migrate")
     run("secret", "rotate", **BOTH)
     assert _findings(db, NEW, OLD)["secret key"][1].startswith(
-        "is the database's; the one before is needed until "
+        "fits the database; the old key is needed until "
     )
     clock.move(sealed_secrets.STILL_VALID_MS)
     assert _findings(db, NEW, OLD)["secret key"][0] == "warning"

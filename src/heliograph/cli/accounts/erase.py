@@ -123,10 +123,10 @@ def _found(
 
 def _confirm(counts: dict[str, int]) -> None:
     if not sys.stdin.isatty():
-        raise click.UsageError("Give --yes: without a terminal nobody can be asked.")
+        raise click.UsageError("Give --yes: without a terminal the command cannot ask.")
     width = max(map(len, counts))
     click.echo("\n".join(f"{table:{width}}  {rows}" for table, rows in counts.items()), err=True)
     if not click.confirm(
-        f"Erase the number from these {sum(counts.values())} rows? There is no way back.", err=True
+        f"Erase the number from these {sum(counts.values())} rows? This cannot be undone.", err=True
     ):
         raise Failure("Nothing was erased.")

@@ -39,8 +39,8 @@ class QuotaOption(click.ParamType[tuple[str, int | str | None]]):
         found = re.fullmatch(r"([0-9]{1,15})(|kB|MB|GB|TB)", size, re.ASCII)
         if kind not in KINDS or not (found or size in ("none", DEFAULT)):
             self.fail(
-                f"{str(value)!r} is not a kind and its octets a day, such as logs=200MB; kinds are"
-                f" {', '.join(KINDS)}, sizes are 200000, 200kB, 200MB, 2GB, none for no bound, and"
+                f"{str(value)!r} is not a kind with its size a day, such as logs=200MB; kinds are"
+                f" {', '.join(KINDS)}, sizes are 200000, 200kB, 200MB, 2GB, none for no limit, and"
                 f" {DEFAULT}.",
                 param,
                 ctx,

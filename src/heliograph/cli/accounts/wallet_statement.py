@@ -46,7 +46,9 @@ def statement(
 
     is_printed = file == "-" or is_standard_output(file)
     if is_printed and file_format == "pdf" and sys.stdout.isatty():
-        raise click.BadParameter("A PDF is not for a terminal; name a file.", param_hint="--format")
+        raise click.BadParameter(
+            "A PDF cannot be shown in a terminal: name a file.", param_hint="--format"
+        )
     with run.snapshot() as tx:
         found = accounts.find(tx, account)
         month_statement = files.statement(tx, found.id, month)

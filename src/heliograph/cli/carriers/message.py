@@ -149,7 +149,7 @@ def list_(
     show_list(run, records, _IN_DOUBT_COLUMNS if in_doubt else _COLUMNS, limit=limit)
     if go_on_at is not None:
         click.echo(
-            f"Looked through {LOOKED_AT_MAX} messages. There may be more: --before"
+            f"Searched {LOOKED_AT_MAX} messages. There may be more: --before"
             f" {text_of_raw('msg', go_on_at)}",
             err=True,
         )

@@ -141,8 +141,8 @@ def _decide(
         message_ids and (account, older_than) != (None, None)
     ):
         raise click.UsageError(
-            "Say which: IDs, or --carrier (with --account and --older-than) for all that is in"
-            " doubt there."
+            "Give IDs, or --carrier (with --account and --older-than) for all messages in doubt"
+            " with a carrier."
         )
     who = decide.read_decided_by(by, reason)
     with run.read() as tx:
@@ -167,8 +167,8 @@ def _decide(
     except ServiceError as error:
         decided = sum(each.refused is None for each in done)
         raise Failure(
-            f"{error} {decided} messages were decided about before that; the same command goes on"
-            " with the rest."
+            f"{error} {decided} messages were decided before that. Run the same command again"
+            " for the rest."
         ) from error
     _print_result(run, done, all_or_failure=bool(ids))
 

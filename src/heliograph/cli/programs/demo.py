@@ -16,7 +16,7 @@ def _demo(run: CommandRun, host: str, port: int, once: bool) -> None:
 
     settings = run.settings
     if not settings.database_url.startswith(f"sqlite:///{settings.data_dir}/"):
-        raise Failure("The demo has a database of its own: unset DATABASE_URL.")
+        raise Failure("The demo uses its own database: unset DATABASE_URL.")
     logs.set_up(replace(settings, log_level="warning"))
     try:
         demo.run(settings, host, port, click.echo, once=once)

@@ -65,7 +65,7 @@ def command(run: CommandRun, account: str, url: str, events: str, sandbox: bool)
 
     def ready(secret: str) -> None:
         click.echo(
-            f"Listening; what happens now is forwarded to {url}. Ctrl-C ends it.\nThe secret of"
+            f"Listening: new events are forwarded to {url}. Ctrl-C stops it.\nThe secret of"
             f" this run: {secret}"
         )
 

@@ -101,7 +101,7 @@ def _show(
             err=True,
         )
     else:
-        click.echo("Nothing is kept.")
+        click.echo("Nothing is kept back.")
     return None
 
 

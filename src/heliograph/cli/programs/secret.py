@@ -47,7 +47,7 @@ def rotate(run: CommandRun, lost: bool) -> None:
     )
     if rotated.unreadable:
         click.echo(
-            "heliograph: some cannot be read with either key: set those carriers' passwords, and"
-            " rotate those webhooks' secrets",
+            "heliograph: some secrets cannot be read with either key: set those carriers'"
+            " passwords, and rotate those webhooks' secrets",
             err=True,
         )

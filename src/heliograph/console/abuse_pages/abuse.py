@@ -193,7 +193,7 @@ def _account(tx: Connection, text: str) -> Account:
     try:
         return accounts.find(tx, text)
     except (NotFound, InvalidRequest) as none:
-        raise invalid_field("account", f"names none: {none}") from none
+        raise invalid_field("account", f"was not found: {none}") from none
 
 
 def _owners(tx: Connection, account_ids: Collection[str]) -> dict[str, OwnerOfRow]:

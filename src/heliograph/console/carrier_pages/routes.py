@@ -125,7 +125,7 @@ def _answer(tx: Connection, request: PageRequest, asked: dict[str, str]) -> list
         try:
             account = accounts.find(tx, asked["account"].strip())
         except NotFound as error:
-            raise invalid_field("account", f"names none: {error}") from error
+            raise invalid_field("account", f"was not found: {error}") from error
     to = asked["to"][:ASKED_MAX]
     phone = parse_phone(to, None, account and account.country_code)
     if phone is None:

@@ -88,7 +88,7 @@ def _account(tx: Connection, query: Query) -> str | None:
     try:
         return accounts.find(tx, account.strip()).id
     except (NotFound, InvalidRequest) as refused:
-        query.errors.append(FieldError("account", f"names none: {refused}"))
+        query.errors.append(FieldError("account", f"was not found: {refused}"))
         return None
 
 

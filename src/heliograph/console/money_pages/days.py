@@ -38,7 +38,7 @@ def show_all_accounts(tx: Connection, request: PageRequest, visit: OperatorVisit
             path = f"{MONEY}/{accounts.text_id(account)}"
             return RedirectResponse(path, SEE_OTHER, HEADERS)
         except (NotFound, InvalidRequest) as none:
-            errors.append(FieldError("account", f"names none: {none}"))
+            errors.append(FieldError("account", f"was not found: {none}"))
     return page(
         "wallets.html",
         request,

@@ -81,7 +81,7 @@ def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
 
 
 def _wanted(tx: Connection, typed: dict[str, str]) -> ExportWanted:
-    """Raises InvalidRequest."""
+    """Reads which entries the form asks for. Raises InvalidRequest."""
     if typed["format"] not in ("", *FORMATS):
         raise invalid_field("format", f"must be one of {', '.join(FORMATS)}")
     span: Span = ALWAYS
@@ -92,7 +92,7 @@ def _wanted(tx: Connection, typed: dict[str, str]) -> ExportWanted:
     try:
         return ExportWanted(span, accounts.find(tx, typed["account"]).id)
     except NotFound as none:
-        raise invalid_field("account", f"names none: {none}") from none
+        raise invalid_field("account", f"was not found: {none}") from none
 
 
 def _render_form(

@@ -37,6 +37,7 @@ def show_refusal(
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
+    """Shows the page of proofs again, with the errors of its form."""
     proofs = audit.newest_proofs(tx)
     newest = proofs[0] if proofs else None
     open_ = newest if newest is not None and newest.ended_at_ms is None else None

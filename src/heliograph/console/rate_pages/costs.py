@@ -57,7 +57,7 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     try:
         carrier = carriers.carrier_named(tx, name)
     except NotFound as error:
-        raise invalid_field("carrier", f"names none: {error}") from error
+        raise invalid_field("carrier", f"was not found: {error}") from error
     if wanted == "remove cost":
         try:
             removed = pricing.change_without_loss(

@@ -118,7 +118,7 @@ def rate_owner_of(tx: Connection, account: str) -> RateOwner:
     try:
         return RateOwner(accounts.find(tx, account.strip()))
     except NotFound as error:
-        raise invalid_field("account", f"names none: {error}") from error
+        raise invalid_field("account", f"was not found: {error}") from error
 
 
 def _in_words(credits: int | None) -> str:

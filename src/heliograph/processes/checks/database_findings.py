@@ -34,7 +34,7 @@ def writable(db: Database) -> Iterator[CheckResult]:
             "stored",
             "failure",
             f"nothing can be stored: {error}",
-            "see whether its disk is full, or it is read-only",
+            "check whether its disk is full, or whether it is read-only",
         )
     else:
         yield CheckResult("stored", "ok", "what is written is stored and confirmed")
@@ -51,6 +51,7 @@ def indexes(tx: sa.Connection) -> Iterator[CheckResult]:
 
 
 def clock(db: Database) -> CheckResult:
+    """Compares the clock of this machine with the database's."""
     measured = clock_check.measure(db)
     assert measured is not None  # PostgreSQL has a clock
     found = f"{measured.in_words()}, measured within {measured.within_us / 1e6:.3f} s"

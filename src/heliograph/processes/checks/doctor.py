@@ -98,7 +98,7 @@ def _files(settings: Settings) -> CheckResult:
         )
     )
     if not open_files:
-        found = "nobody else may read what is in the data directory, or the database"
+        found = "no other user may read the data directory or the database"
         return CheckResult(
             "files",
             "ok" if is_all else "warning",
@@ -114,7 +114,7 @@ def _files(settings: Settings) -> CheckResult:
     return CheckResult(
         "files",
         "warning",
-        f"others may read {named}{more}{only}",
+        f"other users may read {named}{more}{only}",
         "any other command makes its user's own files private (mode 0600, folders 0700); check"
         " that copies elsewhere are private, too",
     )
@@ -224,13 +224,14 @@ def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[C
         yield CheckResult(
             "restored copy",
             "failure",
-            "the database was last served elsewhere; nothing that sends or answers starts with it",
-            "heliograph restore-check --since T, T being when the copy was taken",
+            "the database was last used in another place; no process that sends or answers starts"
+            " with it",
+            "run `heliograph restore-check --since T`, where T is the time of the backup",
         )
     if waiting := sum(each.messages for each in restored.kept_messages(tx)):
         yield CheckResult(
             "restored copy",
             "warning",
-            f"{waiting} of its messages are kept until somebody decides",
-            "heliograph restore-check, then heliograph restore-check send, or cancel",
+            f"{waiting} of its messages are kept back until you decide",
+            "run `heliograph restore-check`, then `heliograph restore-check send` or `cancel`",
         )

@@ -133,7 +133,7 @@ def _replace(tx: Connection, settings: Settings, *, lost: bool, alone: bool) -> 
 
 
 def _require_known(tx: Connection, secret_key: str) -> None:
-    """Raises KeyUnknown."""
+    """Checks that every running process knows the new secret key. Raises KeyUnknown."""
     rows = tx.execute(sa.select(workers.c.kind, workers.c.secret_keys)).all()
     without = Counter(
         kind for kind, ids in rows if key_id(secret_key) not in (ids or "").split(",")
@@ -196,7 +196,7 @@ def _finding_of_key(
         return CheckResult(
             "secret key",
             "ok",
-            "the database has none yet: it gets that of the first process that starts",
+            "the database has none yet: the first process that starts sets it",
         )
     if canary.former is not None:
         return CheckResult(
@@ -204,14 +204,14 @@ def _finding_of_key(
             "warning",
             f"a new one is in use since {rfc3339(canary.since_ms)}, but not all secrets are"
             " encrypted with it yet",
-            "heliograph secret rotate goes on where it was interrupted",
+            "run `heliograph secret rotate` again: it continues where it was interrupted",
         )
     if not secret_key_canary.is_made_with(canary.sealed, settings.secret_key):
         return CheckResult(
             "secret key",
             "warning",
             "HELIOGRAPH_SECRET_KEY is not in use yet",
-            "heliograph secret rotate brings it into use",
+            "run `heliograph secret rotate` to bring it into use",
         )
     if len(keys_of(settings.secret_keys)) > 1:
         until_ms = canary.since_ms + STILL_VALID_MS
@@ -219,12 +219,12 @@ def _finding_of_key(
             return CheckResult(
                 "secret key",
                 "ok",
-                f"is the database's; the one before is needed until {rfc3339(until_ms)}",
+                f"fits the database; the old key is needed until {rfc3339(until_ms)}",
             )
         return CheckResult(
             "secret key",
             "warning",
-            "is the database's; HELIOGRAPH_SECRET_KEY_OLD is no longer needed",
+            "fits the database; HELIOGRAPH_SECRET_KEY_OLD is no longer needed",
             "remove it from the settings of every process",
         )
-    return CheckResult("secret key", "ok", "is the database's")
+    return CheckResult("secret key", "ok", "fits the database")

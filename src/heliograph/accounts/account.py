@@ -73,7 +73,7 @@ def text_of_id(account_id: str, *, is_customer: bool) -> str:
 
 
 def by_id(tx: Connection, account_id: str) -> Account:
-    """Raises NotFound."""
+    """Returns the account with this id (raw). Raises NotFound."""
     row = tx.execute(sa.select(accounts).where(accounts.c.id == account_id)).one_or_none()
     if row is None:
         raise NotFound("There is no such account.")

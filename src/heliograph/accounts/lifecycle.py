@@ -123,7 +123,7 @@ def suspend(tx: Connection, account_id: str) -> Account:
 
 
 def resume(tx: Connection, account_id: str) -> Account:
-    """Raises NotFound, AccountClosed."""
+    """Resumes a suspended account (raw id), and returns it. Raises NotFound, AccountClosed."""
     return _become(tx, account_id, ACTIVE, status=ACTIVE)
 
 

@@ -117,6 +117,7 @@ class App:
             self._pages["/metrics"] = self._metrics
 
     async def start(self) -> None:
+        """Reads the configuration, and starts the tasks that run while requests are answered."""
         await self.cache.refresh()
         self.queue.resume(await asyncio.to_thread(account_ends, self._db))
         self._tasks = [
@@ -138,6 +139,7 @@ class App:
             await self._web_pages.start()
 
     async def stop(self) -> None:
+        """Stops what `start` has started, after it has stored what is still to be stored."""
         await cancelling.cancel_and_wait(*self._tasks)
         await self._store_usage()
         await self._store_requests()

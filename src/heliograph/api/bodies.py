@@ -28,8 +28,8 @@ class Disconnected(Exception):
 
 
 async def read_body(scope: Scope, receive: Receive) -> bytes:
-    """Raises PayloadTooLarge, what the protocol refuses the rest for, Unavailable when this process
-    ends before it has come, Disconnected.
+    """Reads the whole body of a request. Raises PayloadTooLarge, what the protocol refuses the rest
+    for, Unavailable when this process ends before it has come, Disconnected.
     """
     for name, value in scope["headers"]:
         if name == b"content-length" and int(value) > OCTETS_MAX:

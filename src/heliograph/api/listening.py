@@ -23,7 +23,7 @@ class AddressInUse(Exception):
 
 @contextmanager
 def listen(host: str, port: int) -> Iterator[socket.socket]:
-    """Raises AddressInUse."""
+    """Opens the socket that a server listens on, and closes it at the end. Raises AddressInUse."""
     try:
         listener = socket.create_server(
             (host, port),

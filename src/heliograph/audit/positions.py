@@ -199,6 +199,9 @@ class _InFlightReader:
         self._stray = stray
 
     def of(self, message_id: str) -> list[InFlightPosition]:
+        """Returns the positions in flight of a message (raw id). Messages are asked for in the
+        order of their ids.
+        """
         own: list[InFlightPosition] = []
         while self._next is not None and self._next.of_message <= message_id:
             if self._next.of_message == message_id:

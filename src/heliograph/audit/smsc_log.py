@@ -223,7 +223,7 @@ class SmscLog:
 
 
 def read_logs(paths: Iterable[Path], asked_ms: int) -> SmscLog:
-    """Raises OSError, NotALog."""
+    """Reads the logs of all SMSCs into one. Raises OSError, NotALog."""
     log = SmscLog(asked_ms)
     for path in paths:
         log.read(path)

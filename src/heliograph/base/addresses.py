@@ -34,7 +34,7 @@ class ListenAddress(NamedTuple):
 
 
 def listen_address(text: str) -> ListenAddress:
-    """Raises ValueError when it is none."""
+    """Reads an address to listen on, such as 127.0.0.1:8080. Raises ValueError when it is none."""
     found = _FORM.fullmatch(text)
     if found is None or not 0 < int(found[3]) <= PORT_MAX:
         raise ValueError(text)

@@ -79,6 +79,8 @@ class Form:
     def integer(
         self, name: str, *aliases: str, required: bool = False, least: int, most: int
     ) -> int | None:
+        """Returns an integer of the body; None if there is none, or if it is wrong."""
+
         def read(value: Any) -> int:
             if isinstance(value, RoundedNumber):
                 raise ValueError(
@@ -218,6 +220,9 @@ class Query:
         return bool(self._values.get(name))
 
     def text(self, name: str, *aliases: str, most: int = 256) -> str | None:
+        """Returns a text of the query by its name or an alias; None if there is none, or if it is
+        wrong.
+        """
         self._known.append(name)
         first: str | None = None  # the name by which it was read first
         result: str | None = None
@@ -243,6 +248,7 @@ class Query:
                 del self._values[name]
 
     def integer(self, name: str, *, default: int, least: int, most: int) -> int:
+        """Returns an integer of the query; `default` if there is none, or if it is wrong."""
         sent = self._values.get(name)  # an empty number is a slip, where an empty filter is none
         wrong_before = len(self.errors)
         value = self.text(name) or sent
@@ -277,6 +283,7 @@ class Query:
             return None
 
     def finish(self) -> None:
+        """Notes what is no parameter here. Raises InvalidRequest with all errors together."""
         allowed = ", ".join(sorted(self._known)) or "none"
         for name in self._values:
             self.errors.append(
@@ -324,7 +331,7 @@ def text_reader(rule: Callable[[str], str]) -> Callable[[Any], str]:
 
 
 def as_text(value: Any) -> str:
-    """Raises ValueError for what is no string."""
+    """Returns the value as it is. Raises ValueError for what is no string."""
     if not isinstance(value, str):
         raise ValueError(f"must be a string, not {quote_value(value)}")
     return value

@@ -69,7 +69,9 @@ def encrypt(keys: Keys, purpose: str, secret: str) -> str:
 
 
 def decrypt(keys: Keys, purpose: str, stored: str) -> str:
-    """Raises SecretUnreadable when it was encrypted with none of these keys."""
+    """Returns the plain text of a stored secret. Raises SecretUnreadable when it was encrypted with
+    none of these keys.
+    """
     for key in keys_of(keys):
         with suppress(InvalidToken):
             return _cipher(key, purpose).decrypt(stored.encode()).decode()

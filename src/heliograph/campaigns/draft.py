@@ -145,7 +145,9 @@ def create(
 
 
 def require_sender(tx: Connection, account_id: str, sender: str, *, sandbox: bool) -> None:
-    """Raises InvalidRequest (`sender_not_approved`)."""
+    """Checks that an account may send from this sender. Raises InvalidRequest
+    (`sender_not_approved`).
+    """
     wrong = _wrong_sender(tx, account_id, sender, sandbox=sandbox)
     if wrong is not None:
         raise InvalidRequest(f"sender {wrong}.", reason=states.SENDER_NOT_APPROVED)

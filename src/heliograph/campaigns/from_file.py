@@ -56,6 +56,7 @@ class _NumbersRead:
         self.bad_rows: list[BadNumberRow] = []
 
     def recipients(self, rows: Iterable[NumberRow | BadNumberRow]) -> list[CampaignRecipient]:
+        """Returns the recipients of these rows, and counts the rows that have none."""
         found = []
         for row in rows:
             self.rows += 1

@@ -255,7 +255,9 @@ def _refusal(quote: Quote, *, as_far: bool) -> ServiceError | None:
 
 
 def _require_startable(tx: Connection, campaign: Campaign, what: str) -> None:
-    """Raises WrongState, AccountSuspended, InvalidRequest."""
+    """Checks that a campaign may be started. Raises WrongState, AccountSuspended or
+    InvalidRequest.
+    """
     if campaign.status_reason == states.RECIPIENTS_ERASED:
         raise WrongState(
             "This campaign was canceled and its numbers were erased, because nobody launched it for"
@@ -339,7 +341,7 @@ def pause(tx: Connection, campaign_id: str, reason: str = PAUSED_BY_OPERATOR) ->
 
 
 def resume(tx: Connection, campaign_id: str) -> Campaign:
-    """Raises WrongState, AccountSuspended."""
+    """Lets a paused campaign go on. Raises WrongState, AccountSuspended."""
     campaign = by_id(tx, campaign_id, lock=True)
     states.require_one_of(campaign.status, (states.PAUSED,), "be resumed")
     if is_suspended(tx, campaign.account_id):

@@ -96,7 +96,9 @@ def counted(text: str) -> FilledText | Unsendable:
 
 
 def parse(source: str) -> Template:
-    """Raises ValueError, which says what is wrong and where."""
+    """Reads a campaign's text with its placeholders. Raises ValueError, which says what is wrong
+    and where.
+    """
     parts: list[str | Placeholder] = []
     end = 0
     for token in _TOKEN.finditer(source):

@@ -113,7 +113,7 @@ def all_carriers(tx: Connection) -> list[Carrier]:
 
 
 def carrier_named(tx: Connection, name: str) -> Carrier:
-    """Raises NotFound."""
+    """Returns the carrier of this name. Raises NotFound."""
     row = None
     if "\0" not in name:  # PostgreSQL refuses a text with one
         row = tx.execute(sa.select(*_COLUMNS).where(carriers.c.name == name)).one_or_none()

@@ -139,7 +139,7 @@ def set_route(tx: Connection, prefix: str, written: Sequence[str]) -> Route:
 
 
 def remove_route(tx: Connection, prefix: str) -> None:
-    """Raises NotFound."""
+    """Removes the route of a prefix. Raises NotFound."""
     check_prefix(prefix)
     config.bump(tx)
     if tx.execute(sa.delete(routes).where(routes.c.prefix == prefix)).rowcount == 0:

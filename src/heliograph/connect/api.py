@@ -59,6 +59,7 @@ class _ConnectHandlers:
         self._db = db
 
     def list_customers(self, call: Call) -> Answer:
+        """Answers GET /connect/customers."""
         external_ref = call.query.text("external_ref", most=EXTERNAL_REF_MAX)
         wanted = read_page(call.query)
         call.query.finish()
@@ -73,6 +74,7 @@ class _ConnectHandlers:
         return Answer(page_body(found, wanted, lambda customer: customer.account_id, as_record))
 
     def provision_customer(self, call: Call) -> Answer:
+        """Answers POST /connect/customers."""
         call.query.finish()
         request, warnings = read_customer_request(call.json())
 
@@ -101,6 +103,7 @@ class _ConnectHandlers:
         return Answer({"data": as_record(found)})
 
     def move_credits(self, call: Call) -> Answer:
+        """Answers POST /connect/customers/{id}/credits."""
         call.query.finish()
         move, warnings = read_credits_request(call.json())
 

@@ -81,7 +81,7 @@ def _customers_of(partner_id: str, sandbox: bool) -> sa.Select[Any]:
 
 
 def by_id(tx: Connection, partner_id: str, account_id: str, *, sandbox: bool) -> Customer:
-    """Raises NotFound."""
+    """Returns a partner's customer with this id (raw). Raises NotFound."""
     row = tx.execute(
         _customers_of(partner_id, sandbox).where(customers.c.account_id == account_id)
     ).one_or_none()

@@ -43,6 +43,7 @@ class _ContactHandlers:
         self._db = db
 
     def list_contacts(self, call: Call) -> Answer:
+        """Answers GET /contacts."""
         customer_id = customer_asked_for(call.principal, call.query)
         needle = call.query.text("q", most=NEEDLE_MAX)
         wanted = read_page(call.query)
@@ -60,6 +61,7 @@ class _ContactHandlers:
         )
 
     def upsert_contact(self, call: Call) -> Answer:
+        """Answers POST /contacts."""
         call.query.finish()
         request = _read_contact_request(self._db, call, phone_required=True)
 
@@ -89,6 +91,7 @@ class _ContactHandlers:
         )
 
     def update_contact(self, call: Call) -> Answer:
+        """Answers PUT /contacts/{id}."""
         call.query.finish()
         request = _read_contact_request(self._db, call, phone_required=False)
 
@@ -110,6 +113,7 @@ class _ContactHandlers:
         return self._db.transact(effect)
 
     def delete_contact(self, call: Call) -> Answer:
+        """Answers DELETE /contacts/{id}."""
         customer_id = customer_asked_for(call.principal, call.query)
         call.query.finish()
 

@@ -26,7 +26,9 @@ class ExportColumns:
         self._names: dict[str, None] = {}
 
     def add(self, page: Sequence[Contact]) -> None:
-        """Raises InvalidRequest when there are too many columns."""
+        """Adds the columns of the custom fields that these contacts have. Raises InvalidRequest
+        when there are too many columns.
+        """
         for contact in page:
             self._names |= dict.fromkeys(contact.custom)
         if len(self._names) > COLUMNS_MAX - len(FIELDS):

@@ -63,7 +63,9 @@ class TagCount(NamedTuple):
 
 
 def read_tag_change(tag: str, *, is_added: bool) -> TagChange:
-    """Raises ValueError for what can be no tag."""
+    """Reads a tag that is added to many contacts, or taken from them. Raises ValueError for what
+    can be no tag.
+    """
     return TagChange(read_tag(tag), is_added)
 
 

@@ -65,7 +65,7 @@ class _PlaceMark(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> "_PlaceMark":
-        """Raises ValueError when it is none."""
+        """Reads a mark as PostgreSQL stores it. Raises ValueError when it is none."""
         place, checked_s, written_by = text.rsplit("/", 2)
         return cls(place, int(checked_s), int(written_by))
 

@@ -21,7 +21,7 @@ class Cipher(Protocol):
     def seal(self, text: str) -> str: ...
 
     def unseal(self, stored: str) -> str:
-        """Raises SecretUnreadable."""
+        """Returns the plain text of a stored secret. Raises SecretUnreadable."""
 
 
 class Encrypted:

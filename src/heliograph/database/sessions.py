@@ -95,6 +95,7 @@ def sqlite_path(url: str) -> Path:
 
 
 def connect_sqlite(path: Path) -> sqlite3.Connection:
+    """Opens a connection to the database in this file, which is made if needed."""
     private_files.make_file(path)
     connection = sqlite3.connect(
         path,

@@ -64,8 +64,8 @@ def bearer_key(headers: list[tuple[bytes, bytes]]) -> str:
 
 
 async def authenticate(cache: ConfigCache, headers: list[tuple[bytes, bytes]]) -> Principal:
-    """Raises Unauthorized for a missing, malformed, unknown, revoked or expired key (one reason: a
-    stranger learns nothing).
+    """Returns who calls, by the API key in the headers. Raises Unauthorized for a missing,
+    malformed, unknown, revoked or expired key (one reason: a stranger learns nothing).
     """
     key = bearer_key(headers)
     digest = hashlib.sha256(key.encode()).digest()

@@ -167,7 +167,7 @@ def _of_row(row: sa.Row[Any]) -> ApiKey:
 
 
 def by_id(tx: Connection, key_id: str) -> ApiKey:
-    """Raises NotFound."""
+    """Returns the key with this id (raw). Raises NotFound."""
     row = tx.execute(sa.select(*_COLUMNS).where(api_keys.c.id == key_id)).one_or_none()
     if row is None:
         raise NotFound("There is no such key.")

@@ -39,6 +39,7 @@ class RedisLimiter:
         self._processes = max(1, processes)
 
     async def take(self, key_id: str, per_minute: int) -> RateAllowance:
+        """Counts a request of a key with Redis; without Redis this process counts alone."""
         # kept beside, so that a Redis that goes away leaves no gap
         local = self._alone.count(key_id, per_minute)
         if clock.monotonic_s() < self._away_until_s:

@@ -32,7 +32,7 @@ def all_tiers(tx: Connection) -> list[Tier]:
 
 
 def tier_named(tx: Connection, name: str) -> Tier:
-    """Raises InvalidRequest, naming the tiers there are."""
+    """Returns the tier of this name. Raises InvalidRequest, naming the tiers there are."""
     known = all_tiers(tx)
     for tier in known:
         if tier.name == name:

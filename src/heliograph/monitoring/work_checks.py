@@ -54,6 +54,7 @@ def _in_words(span_ms: int) -> str:
 
 
 def webhooks(tx: sa.Connection, kinds: Counter[str], now_ms: int) -> Iterator[CheckResult]:
+    """Finds out whether webhooks are delivered."""
     enabled = endpoints.count_enabled(tx)
     if enabled:
         yield _deliveries(enabled, kinds)
@@ -68,6 +69,7 @@ def webhooks(tx: sa.Connection, kinds: Counter[str], now_ms: int) -> Iterator[Ch
 
 
 def one_time_passwords(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
+    """Finds out whether one-time passwords are refused, and where."""
     blocked = count_blocked(tx, now_ms)
     held_back = find_capped(tx, now_ms, limit=OTP_CAPPED_SHOWN_MAX)
     if held_back:

@@ -43,6 +43,7 @@ class _OptOutHandlers:
         self._withdraw = withdraw
 
     def list_opt_outs(self, call: Call) -> Answer:
+        """Answers GET /opt-outs."""
         customer_id = customer_asked_for(call.principal, call.query)
         wanted = read_page(call.query)
         call.query.finish()
@@ -60,6 +61,7 @@ class _OptOutHandlers:
         )
 
     def opt_out(self, call: Call) -> Answer:
+        """Answers POST /opt-outs."""
         call.query.finish()
         body, home = call.json(), call.principal.country_code
         customer_id = body.get("customer_id")
@@ -89,6 +91,7 @@ class _OptOutHandlers:
         )
 
     def opt_in(self, call: Call) -> Answer:
+        """Answers DELETE /opt-outs/{id}."""
         customer_id = customer_asked_for(call.principal, call.query)
         sender = call.query.text("sender", most=SUPPRESSED_SENDER_MAX)
         call.query.finish()

@@ -124,6 +124,7 @@ class OtpBatchExtension:
         self._now_ms = 0
 
     def refusal(self, request: SendRequest, now_ms: int) -> ServiceError | None:
+        """Returns why a one-time password may not be sent now, if so."""
         if request.sandbox or not isinstance(request, OtpRequest):
             return None
         known = self._ranges.get((request.account_id, digits_of(request.phone)))
@@ -150,6 +151,7 @@ class OtpBatchExtension:
         return TooManyUnverified(OF_PARTNER, retry_after_s=refusal.retry_after_s)
 
     def accepted(self, request: SendRequest, now_ms: int) -> None:
+        """Notes a one-time password that is accepted, and counts it."""
         assert isinstance(request, OtpRequest)
         self._now_ms = now_ms
         before = self._sent.get((request.account_id, request.phone), [])
@@ -182,6 +184,7 @@ class OtpBatchExtension:
                 tally.capped_at_ms = now_ms
 
     async def store(self, tx: HotTx) -> None:
+        """Stores the one-time passwords of a batch, and the counts that they changed."""
         await STORE_OTPS.rows(
             tx,
             [
@@ -221,6 +224,7 @@ class OtpBatchExtension:
             )
 
     def stored(self) -> None:
+        """Logs what is blocked now, after the commit."""
         for known in self._blocked():
             log.warning(
                 "otp_range_blocked",

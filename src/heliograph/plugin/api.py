@@ -64,6 +64,7 @@ class _PluginHandlers:
         self._db = db
 
     def show_status(self, call: Call) -> Answer:
+        """Returns the account and its wallet, as a plugin shows them."""
         call.query.finish()
         who = call.principal
         with self._db.read() as tx:
@@ -88,6 +89,7 @@ class _PluginHandlers:
         )
 
     def link_site(self, call: Call) -> Answer:
+        """Links a site to the account."""
         call.query.finish()
         request = read_link_site_request(call.json())
         who = call.principal
@@ -109,6 +111,7 @@ class _PluginHandlers:
         return self._run_once(call, CONNECT_PATH, effect, request.warnings)
 
     def sync_logs(self, call: Call) -> Answer:
+        """Stores the logs that a site reports."""
         call.query.finish()
         request = read_logs_request(call.json())
         who = call.principal
@@ -127,6 +130,7 @@ class _PluginHandlers:
         return self._run_once(call, LOGS_PATH, effect, request.warnings)
 
     def take_event(self, call: Call) -> Answer:
+        """Stores an event that a site reports."""
         call.query.finish()
         request = read_site_event_request(call.json())
         who = call.principal

@@ -65,7 +65,9 @@ def _form(body: dict[str, Any]) -> Form:
 
 
 def read_link_site_request(body: dict[str, Any]) -> LinkSiteRequest:
-    """Raises InvalidRequest for all bad fields together."""
+    """Reads the body of a request that links a site. Raises InvalidRequest for all bad fields
+    together.
+    """
     form = _form(body)
     url = form.value("site_url", read=_site_url)
     about = SiteDetails(
@@ -96,7 +98,9 @@ def read_logs_request(body: dict[str, Any]) -> LogsRequest:
 
 
 def read_site_event_request(body: dict[str, Any]) -> SiteEventRequest:
-    """Raises InvalidRequest for all bad fields together."""
+    """Reads the body of a request that reports an event of a site. Raises InvalidRequest for all
+    bad fields together.
+    """
     form = _form(body)
     url = form.value("site_url", read=_site_url)
     event = _line(form, "event", EVENT_MAX, required=True)

@@ -136,7 +136,7 @@ def only_site(tx: Connection, account_id: str, *, sandbox: bool) -> str:
 
 
 def by_id(tx: Connection, site_id: str) -> Site:
-    """Raises NotFound."""
+    """Returns the site with this id (raw). Raises NotFound."""
     row = tx.execute(sa.select(sites).where(sites.c.id == site_id)).one_or_none()
     if row is None:
         raise NotFound("There is no such site.")

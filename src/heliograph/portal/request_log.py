@@ -45,7 +45,7 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
 
 
 def _select(tx: Connection, request: PageRequest, visit: Visit) -> ListPage[LoggedRequest]:
-    """Raises InvalidRequest."""
+    """Returns the page of logged requests that the query asks for. Raises InvalidRequest."""
     query = Query(request.sent.query)
     sandbox = (query.choice("mode", visit.modes) or visit.mode) == "sandbox"
     show = query.choice("show", tuple(SHOW))

@@ -85,7 +85,7 @@ def show_site(tx: Connection, request: PageRequest, visit: Visit) -> Response:
 
 
 def _select(tx: Connection, request: PageRequest, visit: Visit, site: Site) -> SiteActivity:
-    """Raises InvalidRequest."""
+    """Returns the activity of a site that the query asks for. Raises InvalidRequest."""
     query = Query(as_api_query(request.sent.query, visit))
     wanted = read_page(query)
     filters = plugin.read_filters(query)

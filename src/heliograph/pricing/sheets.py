@@ -207,7 +207,7 @@ def sheets_that_may_not_lose(tx: Connection) -> list[RateSheet]:
 
 
 def sheet_by_id(tx: Connection, text_id: str) -> RateSheet:
-    """Raises NotFound."""
+    """Returns the rate sheet with this id. Raises NotFound."""
     raw = ids.raw_of_text(PREFIX, text_id)
     row = tx.execute(sa.select(*_COLUMNS).where(rate_sheets.c.id == raw)).one_or_none()
     if raw is None or row is None:

@@ -110,6 +110,7 @@ class Sending:
         await self._register()
 
     async def start(self) -> None:
+        """Begins to send, and starts the tasks that go with it."""
         try:
             await self._begin()
         except BaseException:

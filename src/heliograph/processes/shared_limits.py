@@ -34,7 +34,9 @@ class CountingLock(KeptLock):
         super().__init__(db, API_LOCK, shared=self._together)
 
     async def take(self) -> None:
-        """Raises SettingError when another process counts otherwise, Unavailable."""
+        """Takes the lock of API processes, which they share if Redis counts for all of them. Raises
+        SettingError when another process counts otherwise, Unavailable.
+        """
         await self._take(TRIES)
 
     async def _take(self, tries: int) -> bool:

@@ -57,6 +57,7 @@ class _SenderHandlers:
         self._service_sender = service_sender
 
     def list_senders(self, call: Call) -> Answer:
+        """Answers GET /sender-ids."""
         customer_id = customer_asked_for(call.principal, call.query, takes_connect=False)
         wanted = read_page(call.query)
         call.query.finish()
@@ -86,6 +87,7 @@ class _SenderHandlers:
         return Answer({"data": as_record(found, whose)})
 
     def register_sender(self, call: Call) -> Answer:
+        """Answers POST /sender-ids."""
         call.query.finish()
         request = read_sender_request(call.json())
 
@@ -116,7 +118,9 @@ class _SenderHandlers:
 
 
 def read_sender_request(body: dict[str, Any]) -> SenderRequest:
-    """Raises InvalidRequest for all bad fields together."""
+    """Reads the body of a request that registers a sender ID. Raises InvalidRequest for all bad
+    fields together.
+    """
     form = Form(body, costly=(COUNTRY, PAYER))
     sender = form.value("sender", "value", read=text_reader(check), required=True)
     country_code = form.value("country_code", "countryCode", read=read_country)

@@ -46,7 +46,7 @@ def text_id(sender: Sender) -> str:
 
 
 def by_id(tx: Connection, sender_id: str) -> Sender:
-    """Raises NotFound."""
+    """Returns the sender ID with this id (raw). Raises NotFound."""
     row = tx.execute(sa.select(*COLUMNS).where(senders.c.id == sender_id)).one_or_none()
     if row is None:
         raise NotFound("There is no such sender ID.")

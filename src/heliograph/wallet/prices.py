@@ -72,7 +72,9 @@ def remove_price(tx: Connection, currency_code: str) -> None:
 
 
 def price_in(tx: Connection, currency_code: str) -> Price:
-    """Raises InvalidRequest when credits are not sold for this currency."""
+    """Returns the price of credits in this currency. Raises InvalidRequest when credits are not
+    sold for this currency.
+    """
     row = tx.execute(sa.select(prices).where(prices.c.currency == currency_code)).one_or_none()
     if row is None:
         raise InvalidRequest(
@@ -93,7 +95,9 @@ class CreditsOffer(NamedTuple):
 
 
 def quote(tx: Connection, account_id: str, credits: int) -> CreditsOffer:
-    """Raises what `buy_credits` would raise."""
+    """Returns what so many credits would cost an account (raw id) now, and its figures after that.
+    Raises what `buy_credits` would raise.
+    """
     wallet = wallet_of(tx, account_id)
     price = price_in(tx, wallet.currency)
     cost_minor = _cost(price, credits)
@@ -102,7 +106,9 @@ def quote(tx: Connection, account_id: str, credits: int) -> CreditsOffer:
 
 
 def _cost(price: Price, credits: int) -> int:
-    """Raises InvalidRequest for a number that cannot be bought."""
+    """Returns what so many credits cost, in the smallest unit of the price's currency. Raises
+    InvalidRequest for a number that cannot be bought.
+    """
     if not 1 <= credits <= CREDITS_MAX:
         raise invalid_field("credits", f"must be from 1 to {CREDITS_MAX}, not {credits}")
     cost_minor = price.cost_of(credits)

@@ -139,7 +139,7 @@ def open_wallet(
 
 
 def wallet_of(tx: Connection, account_id: str) -> Wallet:
-    """Raises NotFound."""
+    """Returns the wallet of an account (raw id). Raises NotFound."""
     return _read_wallet(tx, sa.select(*_COLUMNS).where(wallets.c.account_id == account_id))
 
 

@@ -215,7 +215,7 @@ def text_id(endpoint_id: str) -> str:
 
 
 def raw_id(endpoint_id: str) -> str:
-    """Raises NotFound."""
+    """Returns the raw form of an endpoint's id. Raises NotFound."""
     raw = ids.raw_of_text(PREFIX, endpoint_id)
     if raw is None:
         raise _unknown(endpoint_id)

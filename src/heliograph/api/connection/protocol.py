@@ -75,6 +75,7 @@ class Protocol(Answering):
 
     # as uvicorn has it
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Takes the connection if there is room for it, and begins to measure its time."""
         super().connection_made(transport)
         self.flow = Flow(transport)
         with suppress(OSError):  # it is gone already
@@ -217,6 +218,7 @@ class Protocol(Answering):
         self.until_s = self.loop.time() + timeouts.HEAD_S
 
     def on_headers_complete(self) -> None:
+        """Judges the head of a request, and refuses what is too much."""
         # it came in more than one slice
         if why := refusal_of_head(self.url, self.headers, may_be_large=self._unbroken > 0):
             self._stop(why)
@@ -242,6 +244,7 @@ class Protocol(Answering):
             self.flow.block()
 
     def on_body(self, body: bytes) -> None:
+        """Takes a piece of the body; a body in too many pieces is refused."""
         self._unbroken = 0
         self._pieces += 1
         if self._pieces > PIECES_MAX:
@@ -276,6 +279,7 @@ class Protocol(Answering):
         self._update_count()
 
     def resume_writing(self) -> None:
+        """Goes on with the next request, because the client has read enough of the last answer."""
         super().resume_writing()
         self.unread_until_s = math.inf
         self._update_count()

@@ -132,6 +132,7 @@ class _DocumentReader:
         self._document = document
 
     def operation(self, method: str, path: str, operation: Json, base_url: str) -> ShownOperation:
+        """Returns what the page shows of one operation."""
         body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
         success = operation["responses"]["200"]["content"]["application/json"]
         failures = [

@@ -175,6 +175,7 @@ def with_warnings(answer: Json) -> Json:
 
 
 def a_list(schema: Json) -> Json:
+    """Returns the schema of a page of records."""
     next_cursor = text(
         "Give it as `cursor` to get the next page. Null on the last page.", nullable=True
     )

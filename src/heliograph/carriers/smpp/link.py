@@ -132,6 +132,7 @@ class SmppLink:
             task.add_done_callback(_raise_fault)
 
     async def close(self, grace_s: float) -> None:
+        """Ends all sessions, after it has waited up to `grace_s` for their answers."""
         self._is_closing = True
         await cancelling.cancel_and_wait(*self._tasks)
         if self.outstanding:
@@ -149,6 +150,7 @@ class SmppLink:
     # --- what sessions and binds report
 
     def on_answers(self, answers: list[SubmitAnswer]) -> None:
+        """Hands the answers on, and adapts the pace to them."""
         accepted = throttled = 0
         for answer in answers:
             if answer.outcome is Outcome.ACCEPTED:

@@ -180,6 +180,7 @@ class SmppSession(asyncio.Protocol):
     # --- what the transport tells
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Sends the bind."""
         # as create_connection gives it; uvloop's is no subclass
         self._transport = cast(asyncio.Transport, transport)
         settings = self._settings
@@ -192,6 +193,7 @@ class SmppSession(asyncio.Protocol):
         self._later(self._tick_s, self._tick)
 
     def connection_lost(self, fault: Exception | None) -> None:
+        """Reports what is left without an answer."""
         self._is_bound = False
         self._transport = None
         for timer in self._timers:
@@ -213,6 +215,7 @@ class SmppSession(asyncio.Protocol):
         self._is_write_paused = False
 
     def data_received(self, data: bytes) -> None:
+        """Reads the PDUs that came in, and reports what they say."""
         frames = self._framer.feed(data)
         if frames:
             self._watch.note_pdu()

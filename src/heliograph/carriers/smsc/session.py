@@ -178,6 +178,7 @@ class EsmeSession(asyncio.Protocol):
         self._later("tick", self._tick_s, self._tick)
 
     def connection_lost(self, fault: Exception | None) -> None:
+        """Ends the session, and notes why."""
         self._transport = None
         for timer in self._timers.values():
             timer.cancel()

@@ -77,6 +77,7 @@ class LimitedConnection(psycopg.Connection[Any]):
             self._is_committing = False
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
+        """Waits for an answer of the server, for as long as this kind of statement may take."""
         within_s = self.answer_within_s
         # SQLAlchemy's is all that runs in no transaction
         is_ping = self.autocommit and within_s is not None
@@ -152,6 +153,7 @@ def _session(hosts: Hosts) -> LimitedConnection:
 
 
 def postgres_engine(hosts: Hosts, commits: Commits, synchronous_commit: str = DURABLE) -> sa.Engine:
+    """Returns the engine of synchronous transactions."""
     engine = sa.create_engine(
         "postgresql+psycopg://",
         creator=lambda: _connect(hosts, commits, synchronous_commit),

@@ -72,6 +72,7 @@ class PostgresHot:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[HotTx]:
+        """Opens a transaction on a connection of the pool. It is committed at the end."""
         self._commits.check()
         pool = self._pool or await self._open_pool()
         await self._renew(pool)

@@ -16,8 +16,8 @@ class Slots:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def take(self) -> None:
-        """Raises Unconfirmed when commits are found unconfirmed meanwhile: whoever holds the
-        connections may hold them for long.
+        """Waits for a free slot, and takes it. Raises Unconfirmed when commits are found
+        unconfirmed meanwhile: whoever holds the connections may hold them for long.
         """
         if self._free:
             self._free -= 1
@@ -32,7 +32,7 @@ class Slots:
             raise
 
     def give_back(self) -> None:
-        """Lets the next one have it."""
+        """Gives the slot to the next one that waits."""
         while self._waiting:
             slot = self._waiting.popleft()
             if not slot.done():
@@ -41,7 +41,7 @@ class Slots:
         self._free += 1
 
     def refuse_waiting(self) -> None:
-        """Raises Unconfirmed where they wait."""
+        """Refuses all that wait for a slot: their `take` raises Unconfirmed."""
         while self._waiting:
             slot = self._waiting.popleft()
             if not slot.done():

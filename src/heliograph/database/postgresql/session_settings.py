@@ -7,6 +7,7 @@ from heliograph.database.postgresql.hosts import status_sql
 
 
 def session_settings(synchronous_commit: str) -> dict[str, str]:
+    """Returns the settings of each database session."""
     return {
         # whatever the server, the database or the role has: accepted means stored
         "synchronous_commit": synchronous_commit,

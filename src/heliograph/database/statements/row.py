@@ -87,6 +87,7 @@ def is_row(hint: Any) -> bool:
 
 
 def parameter_of(named: type, name: str, hint: Any) -> Parameter:
+    """Returns the parameter that a field's annotation describes."""
     inner = hint
     if get_origin(inner) in (types.UnionType, Union):
         inner = next(one for one in get_args(inner) if one is not type(None))

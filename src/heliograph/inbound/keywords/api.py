@@ -50,6 +50,7 @@ class _KeywordHandlers:
         return Answer(page_body(found, wanted, lambda each: each.id, as_keyword_record))
 
     def save(self, call: Call) -> Answer:
+        """Answers POST /keywords."""
         call.query.finish()
         request = read_keyword_request(call.json())
 
@@ -66,6 +67,7 @@ class _KeywordHandlers:
         return self._db.transact(lambda tx: replay_or_run(tx, call, SAVE_PATH, effect))
 
     def remove(self, call: Call) -> Answer:
+        """Answers DELETE /keywords/{id}."""
         customer_id = customer_asked_for(call.principal, call.query)
         call.query.finish()
 

@@ -32,7 +32,9 @@ class KeywordRequest(NamedTuple):
 
 
 def read_keyword_request(body: dict[str, Any]) -> KeywordRequest:
-    """Raises InvalidRequest for all bad fields together."""
+    """Reads the body of a request that adds a keyword. Raises InvalidRequest for all bad fields
+    together.
+    """
     form = Form(body, costly=(PAYER,))
     keyword = form.value("keyword", read=text_reader(_keyword), required=True)
     number = form.text("number", most=NUMBER_MAX)

@@ -351,6 +351,7 @@ def replay_result(earlier: Send | Conflict) -> SendResult | Conflict:
 
 
 def send_of(accepted: AcceptedSend, send_id: str, now_ms: int) -> Send:
+    """Returns the record of a send that is accepted."""
     request = accepted.request
     return Send(
         send_id,

@@ -124,7 +124,7 @@ class DecisionResult(NamedTuple):
 
 
 def read_decided_by(by: str, reason: str) -> DecidedBy:
-    """Raises InvalidRequest."""
+    """Reads who decided, and why. Raises InvalidRequest."""
     return DecidedBy(one_line("by", by, most=BY_MAX), one_line("reason", reason, most=REASON_MAX))
 
 

@@ -52,6 +52,7 @@ class ReceiptToMatch(NamedTuple):
 
     @property
     def unmatched(self) -> StoredReceipt:
+        """Returns the receipt as it is stored when it has found no message."""
         printed = None if self.has_row else self.printed or self.place
         return StoredReceipt(
             self.place,

@@ -38,7 +38,9 @@ def send_test(request: PageRequest) -> Response:
 
 
 def _send(request: PageRequest, visit: Visit) -> str:
-    """Raises what POST /sms/send refuses, and NotFound, NoRecipients and InvalidRequest."""
+    """Sends the test that the form asks for. Raises what POST /sms/send refuses, and NotFound,
+    NoRecipients and InvalidRequest.
+    """
     typed = request.sent.form.get("to", "").strip()
     phone = parse_phone(typed, None, visit.account.country_code)
     with request.db.read() as tx:

@@ -131,7 +131,9 @@ def change(request: PageRequest) -> Response:
 
 
 def _change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
-    """Raises Conflict and InvalidRequest."""
+    """Does to a campaign what the form asks for, and leads back to its page. Raises Conflict and
+    InvalidRequest.
+    """
     campaign = of_account(tx, request.path["campaign"], visit)
     try:
         _move(tx, request, visit, campaign)
@@ -145,7 +147,7 @@ def _change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
 
 
 def _move(tx: Connection, request: PageRequest, visit: Visit, campaign: Campaign) -> None:
-    """Raises Conflict and InvalidRequest."""
+    """Changes a campaign's state as the form asks. Raises Conflict and InvalidRequest."""
     match request.sent.form.get("do"):
         case "pause":
             campaigns.pause(tx, campaign.id)

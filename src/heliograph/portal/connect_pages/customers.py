@@ -54,7 +54,7 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
 
 
 def _select(tx: Connection, request: PageRequest, visit: Visit) -> ListPage[Customer]:
-    """Raises InvalidRequest."""
+    """Returns the page of customers that the query asks for. Raises InvalidRequest."""
     query = Query(request.sent.query)
     wanted = read_page(query)
     needle = query.text("q", most=NEEDLE_MAX)

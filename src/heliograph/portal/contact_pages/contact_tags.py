@@ -84,7 +84,9 @@ def change(request: PageRequest) -> Response:
 
 
 def _read_form(fields: Sequence[tuple[str, str]], visit: Visit) -> TagForm:
-    """Raises InvalidRequest for all that is wrong with them."""
+    """Reads the fields of the form that changes tags. Raises InvalidRequest for all that is wrong
+    with them.
+    """
     given = dict(fields)
     query = Query([(name, given.get(name, "")) for name in ("mode", "q")])
     wanted = read_contacts_query(query, visit)

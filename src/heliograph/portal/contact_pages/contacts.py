@@ -211,7 +211,7 @@ def remove(tx: Connection, request: PageRequest, visit: Visit) -> Response:
 
 
 def _select(tx: Connection, request: PageRequest, visit: Visit) -> ListPage[Contact]:
-    """Raises InvalidRequest."""
+    """Returns the page of contacts that the query asks for. Raises InvalidRequest."""
     query = Query(request.sent.query)
     wanted, page_wanted = read_contacts_query(query, visit), read_page(query)
     query.finish()
@@ -234,9 +234,7 @@ def _of_account(tx: Connection, request: PageRequest, visit: Visit) -> OwnContac
 
 @contextmanager
 def _quota_as_field_error() -> Iterator[None]:
-    """Makes an error of the form of what the account may not store today, so that the form is shown
-    again.
-    """
+    """Turns the refusal of a quota into an error of the form, so that the form is shown again."""
     try:
         yield
     except quotas.StorageQuotaReached as error:

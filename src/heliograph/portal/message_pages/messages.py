@@ -210,7 +210,7 @@ class _MessagesQuery(NamedTuple):
 
 
 def _read_query(tx: Connection, request: PageRequest, visit: Visit) -> _MessagesQuery:
-    """Raises InvalidRequest, and NotFound for a campaign."""
+    """Reads the filters of the query. Raises InvalidRequest, and NotFound for a campaign."""
     query, account = Query(as_api_query(request.sent.query, visit)), visit.account
     find = query.text("find")
     if find is not None:
@@ -234,7 +234,9 @@ def _read_query(tx: Connection, request: PageRequest, visit: Visit) -> _Messages
 
 
 def _select(tx: Connection, request: PageRequest, visit: Visit) -> read.Page:
-    """Raises InvalidRequest, and NotFound for a campaign."""
+    """Returns the page of messages that the query asks for. Raises InvalidRequest, and NotFound for
+    a campaign.
+    """
     wanted = _read_query(tx, request, visit)
     return read.report(tx, visit.account.id, wanted.page, wanted.filters, sandbox=wanted.sandbox)
 

@@ -138,7 +138,7 @@ def export(tx: Connection, request: PageRequest, visit: Visit) -> Response:
 
 
 def _select(tx: Connection, request: PageRequest, visit: Visit) -> ListPage[audit_log.StoredEntry]:
-    """Raises InvalidRequest."""
+    """Returns the page of entries that the query asks for. Raises InvalidRequest."""
     query = Query(request.sent.query)
     by = query.choice("by", tuple(BY))
     wanted = read_page(query)

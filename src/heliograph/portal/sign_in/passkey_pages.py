@@ -100,7 +100,9 @@ def change(tx: Connection, request: PageRequest, visit: UserVisit) -> Response:
 
 
 def _asker(request: PageRequest) -> Asker:
-    """Raises NotFound where the service has no name that passkeys could be for."""
+    """Returns the one that asks browsers for passkeys. Raises NotFound where the service has no
+    name that passkeys could be for.
+    """
     site = request.service.passkey_site
     if site is None:
         raise NotFound("This service takes no passkeys: HELIOGRAPH_BASE_URL is no name.")

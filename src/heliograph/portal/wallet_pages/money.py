@@ -89,7 +89,7 @@ def _filters(query: Query) -> _LedgerFilters:
 
 
 def _select(tx: Connection, request: PageRequest, visit: Visit) -> ListPage[Entry]:
-    """Raises InvalidRequest."""
+    """Returns the page of ledger entries that the query asks for. Raises InvalidRequest."""
     query = Query(as_api_query(request.sent.query, visit))
     wanted = read_page(query, most=account_ledger.TRANSACTIONS_LIMIT_MAX)
     filters = _filters(query)

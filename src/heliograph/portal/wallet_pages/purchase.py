@@ -87,7 +87,9 @@ def buy(tx: Connection, request: PageRequest, visit: Visit) -> Response:
 
 
 def _quote(tx: Connection, visit: Visit, typed: Mapping[str, str]) -> CreditsOffer:
-    """Raises InvalidRequest, also when the wallet holds too little."""
+    """Returns what the credits of the form would cost. Raises InvalidRequest, also when the wallet
+    holds too little.
+    """
     given = {"credits": typed["credits"].strip()} if typed["credits"].strip() else {}
     credits = wallet_request.read_purchase(with_numbers(given, "credits"))
     try:

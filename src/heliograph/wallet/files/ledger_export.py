@@ -157,6 +157,7 @@ class _LedgerReading:
         self._unsettled: IO[str] | None = None
 
     def next_piece(self, tx: Connection, above: str | None) -> tuple[str, str | None]:
+        """Returns the next lines after the entry `above`, and the id to go on from."""
         if self._unsettled is not None:
             return self._wait_for_entries(above)
         settled_ms = clock.now_ms() - SETTLED_AFTER_MS

@@ -129,7 +129,9 @@ CLOSED: Final = AllowedNetworks()
 
 
 def allowed_networks(settings: Settings) -> AllowedNetworks:
-    """Raises SettingError for a network that is never opened."""
+    """Returns which closed networks the settings open for webhooks. Raises SettingError for a
+    network that is never opened.
+    """
     networks = tuple(ip_network(text) for text in settings.webhooks_allow_networks)
     for network in networks:
         kinds = _CLOSED_OF[network.version]

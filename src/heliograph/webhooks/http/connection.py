@@ -77,6 +77,7 @@ class PostConnection(ResponseHandler):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        """Reads what came. Octets that no request has asked for end the connection."""
         reader = self._reader
         if reader is None:  # nobody asked
             self._spoke_first = True

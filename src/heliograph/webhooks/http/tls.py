@@ -39,7 +39,7 @@ class CountedTls(ssl.SSLObject):
         self._overhead = 0
 
     def do_handshake(self) -> None:
-        """Raises TooManyTlsOctets."""
+        """Goes on with the handshake, and counts its octets. Raises TooManyTlsOctets."""
         waiting = self.incoming.pending
         try:
             super().do_handshake()
@@ -50,7 +50,7 @@ class CountedTls(ssl.SSLObject):
 
     # the name that the standard library gave it
     def read(self, len: int = 1024, buffer: Any = None) -> Any:  # noqa: A002
-        """Raises TooManyTlsOctets."""
+        """Reads what has come, and counts what TLS adds to it. Raises TooManyTlsOctets."""
         waiting, plain = self.incoming.pending, 0
         try:
             got = super().read(len, buffer)

@@ -11,7 +11,7 @@ from heliograph.otp.range_guard import (
     unblock,
 )
 from heliograph.otp.tables import ALL_COUNTRIES, KEPT
-from heliograph.otp.tallies import CappedTally, find_capped, forgive
+from heliograph.otp.tallies import CappedTally, find_capped, lift_cap
 
 __all__ = [
     "ALL_COUNTRIES",
@@ -29,8 +29,8 @@ __all__ = [
     "count_blocked",
     "find_blocked",
     "find_capped",
-    "forgive",
     "issue",
+    "lift_cap",
     "limits",
     "request",
     "unblock",

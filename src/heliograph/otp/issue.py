@@ -26,7 +26,7 @@ from heliograph.otp.issue_sql import (
     RangeKey,
 )
 from heliograph.otp.limits import Otp, failures_kept, refusal_to_send
-from heliograph.otp.range_guard import BLOCKED_MS, Range, digits_of, read, written
+from heliograph.otp.range_guard import BLOCKED_MS, Range, decode_times, digits_of, encode_times
 from heliograph.otp.tables import ALL_COUNTRIES, KEPT_MS
 from heliograph.otp.tallies import TallyKeyOf, store_tallies, tallies_at
 from heliograph.otp.unverified_allowance import OtpTally, TooManyUnverified, country_of
@@ -92,7 +92,10 @@ class OtpExtension:
             sent[otp.account_id, otp.phone].append(otp)
         known = {
             (stored.account_id, stored.digits): Range(
-                stored.account_id, stored.digits, read(stored.sent_at_ms), stored.blocked_at_ms
+                stored.account_id,
+                stored.digits,
+                decode_times(stored.sent_at_ms),
+                stored.blocked_at_ms,
             )
             for stored in await RANGES.rows(tx, ranges)
         }
@@ -204,7 +207,11 @@ class OtpBatchExtension:
             tx,
             [
                 ChangedRange(
-                    account_id, digits, written(known.sent_at_ms), known.blocked_at_ms, self._now_ms
+                    account_id,
+                    digits,
+                    encode_times(known.sent_at_ms),
+                    known.blocked_at_ms,
+                    self._now_ms,
                 )
                 for (account_id, digits), known in sorted(self._changed.items())
             ],

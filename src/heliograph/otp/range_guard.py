@@ -63,12 +63,12 @@ def digits_of(phone: int) -> str:
     return str(phone)[:RANGE_DIGITS]
 
 
-def written(sent_at_ms: Sequence[int]) -> str:
-    """Returns the times as the column holds them; `read` is the other way."""
+def encode_times(sent_at_ms: Sequence[int]) -> str:
+    """Returns the times as the column holds them; `decode_times` is the other way."""
     return ",".join(map(str, sent_at_ms))
 
 
-def read(text: str) -> list[int]:
+def decode_times(text: str) -> list[int]:
     return [int(at_ms) for at_ms in text.split(",") if at_ms]
 
 
@@ -99,7 +99,9 @@ def find_blocked(
     if account_id is not None:
         query = query.where(columns.account_id == account_id)
     return [
-        BlockedRange(row.account_id, row.digits, len(read(row.sent_at_ms)), row.blocked_at_ms)
+        BlockedRange(
+            row.account_id, row.digits, len(decode_times(row.sent_at_ms)), row.blocked_at_ms
+        )
         for row in tx.execute(query.limit(limit))
     ]
 
@@ -146,7 +148,7 @@ def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> BlockedR
         tx.execute(
             otp_ranges.update().where(here).values(blocked_at_ms=now_ms, changed_at_ms=now_ms)
         )
-    sent = [] if existing is None else read(existing.sent_at_ms)
+    sent = [] if existing is None else decode_times(existing.sent_at_ms)
     return BlockedRange(account_id, digits, len(sent), now_ms)
 
 

@@ -1,5 +1,5 @@
 """Tallies of one-time passwords are read and written under the lock of their account's wallet.
-The operator lists and forgives them.
+The operator lists the accounts and countries that are held back, and lets them send again.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from heliograph.base.forms import quote_value
 from heliograph.database.hot import HotTx
 from heliograph.otp.issue_sql import STORE_TALLIES, TALLIES, CountedTally, StoredTally, TallyKey
 from heliograph.otp.tables import otp_tallies
-from heliograph.otp.unverified_allowance import OtpTally, floor_of, read, written
+from heliograph.otp.unverified_allowance import OtpTally, decode_counts, encode_counts, floor_of
 from heliograph.wallet.tables import wallets
 
 
@@ -54,9 +54,9 @@ async def store_tallies(tx: HotTx, tallies: Iterable[OtpTally], now_ms: int) -> 
                 tally.account_id,
                 tally.country_code,
                 tally.hour,
-                sent=written(tally.sent),
-                verified=written(tally.verified),
-                best=written(tally.best),
+                sent=encode_counts(tally.sent),
+                verified=encode_counts(tally.verified),
+                best=encode_counts(tally.best),
                 capped_at_ms=tally.capped_at_ms,
                 changed_at_ms=now_ms,
             )
@@ -92,7 +92,7 @@ def find_capped(
     ]
 
 
-def forgive(tx: Connection, account_id: str, country_code: str, now_ms: int) -> None:
+def lift_cap(tx: Connection, account_id: str, country_code: str, now_ms: int) -> None:
     """Sends to this country, or with ALL_COUNTRIES of this account (raw id), go out again, and are
     counted anew. Waits for those that are just being counted.
 
@@ -111,15 +111,15 @@ def forgive(tx: Connection, account_id: str, country_code: str, now_ms: int) -> 
         raise NotFound(
             f"One-time passwords of this account to {quote_value(country_code)} are not held back."
         )
-    tally.forgive(now_ms)
+    tally.reset_unverified(now_ms)
     tx.execute(
         sa.update(otp_tallies)
         .where(here)
         .values(
             hour=tally.hour,
-            sent=written(tally.sent),
-            verified=written(tally.verified),
-            best=written(tally.best),
+            sent=encode_counts(tally.sent),
+            verified=encode_counts(tally.verified),
+            best=encode_counts(tally.best),
             capped_at_ms=None,
             changed_at_ms=now_ms,
         )
@@ -149,8 +149,8 @@ def _of_row(row: StoredTally) -> OtpTally:
         row.country_code,
         floor,
         row.hour,
-        sent=read(row.sent),
-        verified=read(row.verified),
-        best=read(row.best),
+        sent=decode_counts(row.sent),
+        verified=decode_counts(row.verified),
+        best=decode_counts(row.best),
         capped_at_ms=row.capped_at_ms,
     )

@@ -36,7 +36,7 @@ ACCOUNT_FLOOR: Final = 100
 # of it for each country: so a range, at 50, is blocked before its country is, and a country before
 # all
 COUNTRY_SHARE: Final = 0.75
-DAY_FLOORS: Final = 2  # the floor of 24 hours is so many hours' one
+DAY_FLOOR_FACTOR: Final = 2  # the floor of 24 hours is so many times the floor of an hour
 NO_COUNTRY: Final = "ZZ"  # as ISO 3166 leaves it to its users
 
 _as_json: Final = msgspec.json.Encoder().encode
@@ -94,6 +94,7 @@ class OtpTally:
         self.hour = hour
 
     def add_sent(self, now_ms: int) -> None:
+        """Counts one that is sent now."""
         self.move_to(now_ms)
         self.sent[-1] += 1
 
@@ -119,7 +120,7 @@ class OtpTally:
         best = max(self.best)
         return UnverifiedAllowance(
             max(self.floor, FACTOR * best),
-            max(DAY_FLOORS * self.floor, FACTOR * max(best, sum(self.verified))),
+            max(DAY_FLOOR_FACTOR * self.floor, FACTOR * max(best, sum(self.verified))),
         )
 
     def refusal(self, now_ms: int) -> TooManyUnverified | None:
@@ -157,8 +158,8 @@ class OtpTally:
             later.move_to((later.hour + 1) * HOUR_MS)
         return max(later.hour * HOUR_MS, now_ms)
 
-    def forgive(self, now_ms: int) -> None:
-        """Holds what is unverified against nobody any more. The past that was verified stays."""
+    def reset_unverified(self, now_ms: int) -> None:
+        """Counts nothing as unverified any more. What was verified before stays counted."""
         self.move_to(now_ms)
         self.sent = list(self.verified)
         self.capped_at_ms = None
@@ -174,12 +175,12 @@ def floor_of(set_by_operator: int | None, country_code: str) -> int:
     return floor if country_code == ALL_COUNTRIES else ceil(floor * COUNTRY_SHARE)
 
 
-def written(counts: Sequence[int]) -> str:
-    """Returns counts as a column holds them, `1,2,3`; `read` is the other way. It is JSON
+def encode_counts(counts: Sequence[int]) -> str:
+    """Returns counts as a column holds them, `1,2,3`; `decode_counts` is the other way. It is JSON
     without its brackets, which is read and written ten times as fast.
     """
     return _as_json(counts)[1:-1].decode()
 
 
-def read(text: str) -> list[int]:
+def decode_counts(text: str) -> list[int]:
     return _from_json(f"[{text}]")

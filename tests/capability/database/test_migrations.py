@@ -5,7 +5,8 @@ import sqlalchemy as sa
 from heliograph.database import migrate
 from heliograph.database.database import Database
 from heliograph.opt_outs.tables import suppressions
-from heliograph.otp.unverified_allowance import DAYS, HOURS, OtpTally, read
+from heliograph.otp.unverified_allowance import DAYS, HOURS, OtpTally
+from heliograph.otp.unverified_allowance import decode_counts as decode
 from heliograph.senders.look_alikes import skeleton
 from tests.support.services.earlier_schema import bring_to
 
@@ -88,7 +89,7 @@ def test_what_customers_sent_and_verified_is_their_partners_too(bare_url: str) -
     migrate.upgrade(bare_url)
     with database.read() as tx:
         found = {
-            row[0]: (row[1], *map(read, row[2:]))
+            row[0]: (row[1], *map(decode, row[2:]))
             for row in tx.execute(
                 sa.text("""
                         SELECT t.country_code, hour, sent, verified, best FROM otp_tallies t
@@ -140,7 +141,7 @@ def test_codes_of_the_day_before_are_counted_so_that_nobody_begins_without_a_pas
     with database.read() as tx:
         found = {
             (row[0].replace("-", ""), row[1]): OtpTally(
-                "", "", 1, row[2], read(row[3]), read(row[4]), read(row[5])
+                "", "", 1, row[2], decode(row[3]), decode(row[4]), decode(row[5])
             )
             for row in tx.execute(
                 sa.text("""

@@ -17,9 +17,9 @@ from heliograph.otp.unverified_allowance import (
     FACTOR,
     HOURS,
     OtpTally,
+    decode_counts,
+    encode_counts,
     floor_of,
-    read,
-    written,
 )
 
 NOON_MS = 20_000 * DAY_MS + DAY_MS // 2
@@ -114,7 +114,7 @@ def test_a_past_lends_so_much_and_only_where_it_was_made() -> None:
     assert best > 200
     abroad = flood([tally("KE"), everywhere], later_ms, 10_000, 10)
     assert abroad == 75
-    everywhere.forgive(later_ms)
+    everywhere.reset_unverified(later_ms)
     assert flood([ghana, everywhere], later_ms, 10_000, 10) == FACTOR * best
 
 
@@ -153,4 +153,4 @@ def test_hours_and_days_pass_and_a_clock_that_is_behind_counts_in_the_hour_that_
     assert (one.sent, one.unverified, one.best[0], len(one.best)) == ([0] * HOURS, 0, 1, DAYS)
     one.move_to(NOON_MS + 8 * DAY_MS)
     assert max(one.best) == 0
-    assert read(written([1, 0, 23])) == [1, 0, 23]
+    assert decode_counts(encode_counts([1, 0, 23])) == [1, 0, 23]

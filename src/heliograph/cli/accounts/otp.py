@@ -141,7 +141,7 @@ def unblock(run: CommandRun, where: str, acc: str) -> None:
         if is_range:
             otp.unblock(tx, account.id, where, clock.now_ms())
         else:
-            otp.forgive(
+            otp.lift_cap(
                 tx, account.id, otp.ALL_COUNTRIES if where == ALL else where.upper(), clock.now_ms()
             )
     place = where if is_range or where == ALL else where.upper()

@@ -167,7 +167,7 @@ def unblock(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respo
         otp.unblock(tx, account.id, place, request.now_ms)
     else:
         country_code = otp.ALL_COUNTRIES if place == EVERYWHERE else place
-        otp.forgive(tx, account.id, country_code, request.now_ms)
+        otp.lift_cap(tx, account.id, country_code, request.now_ms)
     _audit(tx, visit, account, "otp.unblock", place=place, reason=reason)
     return redirect(ABUSE, DoneNotice.SAVED)
 

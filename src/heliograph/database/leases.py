@@ -99,7 +99,7 @@ def common_worker(kinds: Mapping[int, str]) -> int | None:
     return None
 
 
-class Retired(Exception):
+class LeaseLost(Exception):
     """This process showed no sign of life for so long that others took over its work."""
 
 
@@ -177,7 +177,7 @@ class Lease:
     def refresh(self) -> None:
         """Shows itself when it is time, sees who else does, and retires who does not.
 
-        Raises Retired when this process's own row is gone, Unavailable when the database is."""
+        Raises LeaseLost when this process's own row is gone, Unavailable when the database is."""
         with self._one_at_a_time:
             self._refresh()
 
@@ -247,7 +247,7 @@ class Lease:
         return sum(peer.kind in kinds for peer in self.peers.values())
 
     def beat(self) -> None:
-        """Shows at once that this process lives. Raises Retired, Unavailable."""
+        """Shows at once that this process lives. Raises LeaseLost, Unavailable."""
         with self._one_at_a_time:
             self._beat()
 
@@ -305,7 +305,7 @@ class Lease:
     def _note_retired(self) -> NoReturn:
         """Forbids this process to write anything from now on, until it begins anew."""
         self._beaten_s = float("-inf")
-        raise Retired
+        raise LeaseLost
 
     def _retire(self, number: int, peer: PeerProcess) -> None:
         """Retires a process, unless it has shown itself after all."""

@@ -21,7 +21,7 @@ READ_ONLY_SQLSTATE: Final = "25006"  # a standby, or a primary that may not be w
 RETRIED_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03"})
 
 
-class Overtaken(Exception):
+class StaleRead(Exception):
     """Another transaction has stored meanwhile what this one went by; run again, it sees that."""
 
 
@@ -29,7 +29,7 @@ def is_conflict(error: BaseException) -> bool:
     """Returns True for what the same transaction, run again, may well not meet: a deadlock, a
     serialization failure, or a lock that was not got in time.
     """
-    return isinstance(error, Overtaken) or _sqlstate(error) in RETRIED_SQLSTATES
+    return isinstance(error, StaleRead) or _sqlstate(error) in RETRIED_SQLSTATES
 
 
 def is_refusal(error: BaseException) -> bool:

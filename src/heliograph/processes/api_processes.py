@@ -28,7 +28,7 @@ from heliograph.base.settings import SettingError, Settings
 from heliograph.console import portal_and_console
 from heliograph.database import clock_check, processes
 from heliograph.database.database import Database
-from heliograph.database.leases import ANSWERING, API, LOOK_S, Lease, Retired
+from heliograph.database.leases import ANSWERING, API, LOOK_S, Lease, LeaseLost
 from heliograph.monitoring import written_figures
 from heliograph.processes import clock_watch, logs
 from heliograph.processes.checks.secret_key import require_secret_key
@@ -200,7 +200,7 @@ async def _show_life(lease: Lease) -> None:
     """
     try:
         await lease.refresh_in_thread()
-    except Retired:
+    except LeaseLost:
         await asyncio.to_thread(lease.begin)
 
 

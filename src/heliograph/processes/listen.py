@@ -17,7 +17,7 @@ from heliograph.base.secrets import key_ids
 from heliograph.base.settings import Settings
 from heliograph.database import processes, secret_key_canary
 from heliograph.database.database import Database
-from heliograph.database.leases import LOOK_S, Lease, Retired
+from heliograph.database.leases import LOOK_S, Lease, LeaseLost
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.deliver import Deliveries
 from heliograph.webhooks.endpoints import WebhookEndpoint
@@ -125,7 +125,7 @@ async def _keep_lease(db: Database, lease: Lease, endpoint_id: str) -> None:
         nonlocal extended_s
         try:
             await lease.refresh_in_thread()
-        except Retired:  # it was stopped for so long that others took it for dead
+        except LeaseLost:  # it was stopped for so long that others took it for dead
             await asyncio.to_thread(lease.begin)
         if clock.monotonic_s() - extended_s >= EXTEND_S:
             await asyncio.to_thread(_extend, db, endpoint_id)

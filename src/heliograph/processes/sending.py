@@ -25,7 +25,7 @@ from heliograph.database.leases import (
     SENDING,
     SERVE,
     Lease,
-    Retired,
+    LeaseLost,
 )
 from heliograph.jobs.alerts import keep_alerting
 from heliograph.jobs.campaigns import keep_campaigning
@@ -301,7 +301,7 @@ class Sending:
         """
         try:
             await self._lease.refresh_in_thread()
-        except Retired:
+        except LeaseLost:
             return True
         return False
 

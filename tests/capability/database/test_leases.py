@@ -8,7 +8,7 @@ import pytest
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.database.database import Database
-from heliograph.database.leases import LOOK_S, Lease, Retired, workers
+from heliograph.database.leases import LOOK_S, Lease, LeaseLost, workers
 from heliograph.processes import api_processes
 from heliograph.processes.roles import senders
 from tests.support.capability.sending import LossyDatabase
@@ -43,7 +43,7 @@ def test_who_stands_still_for_30_s_is_retired_and_learns_it(db: Database) -> Non
     assert living.count("api") == 2
     looks_for(living, 2)
     assert living.count("api") == 1
-    with pytest.raises(Retired):
+    with pytest.raises(LeaseLost):
         dead.refresh()
     dead.begin()
     dead.refresh()
@@ -56,7 +56,7 @@ def test_a_server_on_sqlite_shows_nothing_and_is_not_retired_by_a_command_beside
     server, command, killed = begun(db, "serve"), begun(db, "listen"), begun(db, "listen")
     looks_for(command, 60)
     assert (command.count("serve"), command.count("listen")) == (0 if db.postgresql else 1, 1)
-    with pytest.raises(Retired):
+    with pytest.raises(LeaseLost):
         (server if db.postgresql else killed).refresh()
 
 
@@ -94,7 +94,7 @@ def test_who_stands_in_for_others_retires_them_at_once(db: Database) -> None:
     worker.begin(("serve", "worker"))
     api.refresh()
     assert [api.count(kind) for kind in ("api", "serve", "worker")] == [1, 0, 1]
-    with pytest.raises(Retired):
+    with pytest.raises(LeaseLost):
         server.refresh()
 
 
@@ -131,7 +131,7 @@ def test_what_began_under_a_former_epoch_has_no_permission_any_more(postgresql_u
     assert former()
     with db.write() as tx:
         tx.execute(workers.delete())
-    with pytest.raises(Retired):
+    with pytest.raises(LeaseLost):
         lease.refresh()
     assert not former()
     assert not lease.may_write()

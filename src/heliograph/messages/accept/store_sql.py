@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import astuple
 
 from heliograph.database.hot import HotTx
-from heliograph.database.outage import Overtaken
+from heliograph.database.outage import StaleRead
 from heliograph.database.statements import (
     BatchStatement,
     BigInt,
@@ -234,12 +234,12 @@ async def store(tx: HotTx, rows: BatchRows) -> None:
     """Stores a batch: sends, messages, queue, idempotency keys, ledger entries, and the wallets'
     new figures.
 
-    Raises Overtaken when one of the keys was used since the batch looked.
+    Raises StaleRead when one of the keys was used since the batch looked.
     """
     if tx.postgresql:
         [stored] = await _STORE.rows(tx, _Store(**rows._asdict()))
         if stored.keys < len(rows.keys):
-            raise Overtaken
+            raise StaleRead
         return
     await _STORE_SENDS.rows(tx, rows.sends)
     await _STORE_MESSAGES.rows(tx, _message_rows(rows.sends, rows.messages))

@@ -16,12 +16,12 @@ from heliograph.base import ids
 from heliograph.carriers import Carrier, Outcome, Receipt, SubmitAnswer
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier.refs_sql import (
-    ECHO,
+    RECEIPT_EXTRAS,
     REF_OF_ANSWER,
     REF_OF_RECEIPT,
     STORE_UNMATCHED,
     AnsweredRef,
-    Echo,
+    ReceiptExtras,
     ReceivedRef,
     StoredRef,
     UnmatchedReceipt,
@@ -152,10 +152,10 @@ def _with_receipt(stored: StoredRef, receipt: Receipt | None = None) -> Ref:
 
 async def store_further_details(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> None:
     """Stores the further fields of receipts that came now and found no message."""
-    await ECHO.rows(
+    await RECEIPT_EXTRAS.rows(
         tx,
         [
-            Echo(
+            ReceiptExtras(
                 carrier_id,
                 ref.ref,
                 _text(ref.receipt.ref, REF_MAX),

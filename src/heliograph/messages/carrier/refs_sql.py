@@ -123,7 +123,7 @@ REF_OF_RECEIPT: Final = BatchStatement(
 )
 
 
-class Echo(Row, frozen=True):
+class ReceiptExtras(Row, frozen=True):
     """Holds what a receipt says beside its state: its id as it was printed, and what else it brings
     back.
     """
@@ -136,8 +136,8 @@ class Echo(Row, frozen=True):
 
 
 # Only a doubt or a changed format may need it, so only receipts that found no message keep it.
-ECHO: Final = BatchStatement(
-    Echo,
+RECEIPT_EXTRAS: Final = BatchStatement(
+    ReceiptExtras,
     Nothing,
     postgresql="""
         UPDATE carrier_refs r SET printed = g.printed, sender = g.sender,

@@ -44,7 +44,7 @@ class _AtPlace(Row, frozen=True):
     place: Text
 
 
-class _InRow(Row, frozen=True):
+class _RowPlace(Row, frozen=True):
     carrier_id: SmallInt
     place: Id
 
@@ -95,7 +95,7 @@ _UNMATCHED_REF: Final = portable(
     lock="FOR UPDATE",
 )
 _UNMATCHED_ROW: Final = portable(
-    _InRow,
+    _RowPlace,
     _ReceiptRow,
     f"""
     SELECT id AS place, {RECEIPT_SAID}, received_at_ms AS at_ms FROM unmatched_receipts
@@ -191,7 +191,7 @@ async def _lock_receipt(tx: HotTx, carrier_id: int, receipt_id: str) -> StoredRe
     """Returns the receipt, kept from being matched otherwise. Raises NotFound."""
     name, place = parse_id(receipt_id)
     found = (
-        await _UNMATCHED_ROW.rows(tx, _InRow(carrier_id, place))
+        await _UNMATCHED_ROW.rows(tx, _RowPlace(carrier_id, place))
         if name is None
         else await _UNMATCHED_REF.rows(tx, _AtPlace(carrier_id, place))
     )

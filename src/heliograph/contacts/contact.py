@@ -53,26 +53,26 @@ class Contact(NamedTuple):
     updated_at_ms: int
 
 
-_t: Final = contacts.c
+_columns: Final = contacts.c
 _opted_out: Final = suppressions.c
 # The column of this name is for the version before, which knows no suppressions.
 OPTED_OUT: Final = sa.exists().where(
-    _opted_out.account_id == _t.account_id,
-    _opted_out.sandbox == _t.sandbox,
-    _opted_out.phone == _t.phone,
+    _opted_out.account_id == _columns.account_id,
+    _opted_out.sandbox == _columns.sandbox,
+    _opted_out.phone == _columns.phone,
     _opted_out.sender == WHOLE_ACCOUNT.sender,
 )
 COLUMNS: Final = (
-    _t.id,
-    _t.phone,
-    _t.country_code,
-    _t.name,
-    _t.email,
-    _t.tags,
-    _t.custom,
+    _columns.id,
+    _columns.phone,
+    _columns.country_code,
+    _columns.name,
+    _columns.email,
+    _columns.tags,
+    _columns.custom,
     OPTED_OUT.label("opted_out"),
-    _t.created_at_ms,
-    _t.updated_at_ms,
+    _columns.created_at_ms,
+    _columns.updated_at_ms,
 )
 
 

@@ -44,7 +44,7 @@ def _record(tx: "Connection", sender: "Sender") -> dict[str, Any]:
     return {"id": record.pop("id"), "account_id": account_id, **record}
 
 
-def _looks_like(tx: "Connection", found: "list[Sender]") -> dict[str, list[str]]:
+def _similar_senders(tx: "Connection", found: "list[Sender]") -> dict[str, list[str]]:
     """Returns, by a sender's id, which approved senders of others it may be taken for, and whose
     they are.
     """
@@ -73,7 +73,7 @@ def _reserved(run: CommandRun, tx: "Connection", sender: "Sender") -> str | None
 def _warn(run: CommandRun, tx: "Connection", sender: "Sender") -> None:
     if why := _reserved(run, tx, sender):
         click.echo(f"Warning: {sender.sender} is reserved: {why}.", err=True)
-    for other in _looks_like(tx, [sender])[sender.id]:
+    for other in _similar_senders(tx, [sender])[sender.id]:
         click.echo(f"Warning: {sender.sender} looks like {other}, which is approved.", err=True)
 
 
@@ -93,8 +93,8 @@ def list_(
         found = senders.page(
             tx, limit=limit, account_id=account_id, status=status, before_id=before_id
         )
-        alike = _looks_like(tx, found)
-        records = [_record(tx, sender) | {"looks_like": alike[sender.id]} for sender in found]
+        similar = _similar_senders(tx, found)
+        records = [_record(tx, sender) | {"looks_like": similar[sender.id]} for sender in found]
     show_list(
         run,
         records,
@@ -124,7 +124,7 @@ def show_(run: CommandRun, sender_id: str) -> None:
         sender = senders.find(tx, sender_id)
         record = _record(tx, sender) | {
             "reserved": _reserved(run, tx, sender),
-            "looks_like": _looks_like(tx, [sender])[sender.id],
+            "looks_like": _similar_senders(tx, [sender])[sender.id],
         }
         steps = [senders.as_step_record(step) for step in senders.history(tx, sender.id)]
     if run.as_json:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from heliograph.cli.carriers.message_decide import resend, settle, wanted_of
+from heliograph.cli.carriers.message_decide import filter_of_options, resend, settle
 from heliograph.cli.carriers.message_output import carrier_names, records_of
 from heliograph.cli.checked_values import home_of_phone
 from heliograph.cli.command import CommandRun, Noun, examples
@@ -134,7 +134,7 @@ def list_(
         )
     with run.read() as tx:
         read_one_snapshot(tx)
-        wanted = wanted_of(tx, carrier, account, older_than)._replace(
+        wanted = filter_of_options(tx, carrier, account, older_than)._replace(
             before=trace.raw_of(before) if before is not None else None,
             span=Span(since, until),
             recipient=_recipient(tx, account, to),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from heliograph.messages.doubt.trace import MessageFilter
 
 
-def _which(callback: Callable[..., None]) -> Callable[..., None]:
+def _selection_options(callback: Callable[..., None]) -> Callable[..., None]:
     """Adds the argument IDs, and --carrier with --account and --older-than."""
     callback = click.option(
         "--older-than",
@@ -43,7 +43,7 @@ def _which(callback: Callable[..., None]) -> Callable[..., None]:
         " at noon and sent nothing'",
     ),
 )
-@_which
+@_selection_options
 @click.option(
     "--as",
     "as_",
@@ -93,7 +93,7 @@ def settle(
         " ticket 4711'",
     ),
 )
-@_which
+@_selection_options
 @decision_options
 def resend(
     run: CommandRun,
@@ -151,7 +151,7 @@ def _decide(
             tx,
             trace.MessageFilter(among=list(ids))
             if ids
-            else wanted_of(tx, carrier, account, older_than),
+            else filter_of_options(tx, carrier, account, older_than),
         )
         facts = {each.id: facts_of(each) for each in all_carriers(tx)}
     in_doubt = {message_id for of_carrier in doubts.values() for message_id, _ in of_carrier}
@@ -203,7 +203,7 @@ def _print_result(run: CommandRun, done: "list[DecisionResult]", *, all_or_failu
         click.echo(left, err=True)
 
 
-def wanted_of(
+def filter_of_options(
     tx: "Connection", carrier: str | None, account: str | None, older_than: int | None
 ) -> "MessageFilter":
     """Returns which messages the options --carrier, --account and --older-than ask for."""

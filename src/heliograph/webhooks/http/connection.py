@@ -20,7 +20,7 @@ class PostConnection(ResponseHandler):
 
     def __init__(self, connected: "set[PostConnection]", loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
-        self._of = connected
+        self._open_connections = connected
         self._is_used = False
         self._reader: AnswerReader | None = None
         self._settled: asyncio.Future[None] | None = None
@@ -60,14 +60,14 @@ class PostConnection(ResponseHandler):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._of.add(self)
+        self._open_connections.add(self)
         own = transport.get_extra_info("socket")
         if own is not None:
             self._unread = select.poll()
             self._unread.register(own.fileno(), select.POLLIN)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self._of.discard(self)
+        self._open_connections.discard(self)
         if self._reader is not None and self._reader.ended():
             self._settle()
         else:

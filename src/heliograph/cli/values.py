@@ -314,9 +314,9 @@ def decision_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def page_options(command: Callable[..., None]) -> Callable[..., None]:
     """Adds --limit and --before of a list."""
-    command = click.option("--before", metavar="ID", help="Only those made before this one.")(
-        command
-    )
+    command = click.option(
+        "--before", metavar="ID", help="Only those made before the one with this id."
+    )(command)
     return click.option(
         "--limit",
         type=WholeNumber(1, LISTED_MAX),

@@ -45,8 +45,9 @@ as_far_option = click.option(
     "as_far",
     default=None,
     help=(
-        "Launch it even if the credits are too few for all: it pauses when they are spent, and"
-        " goes on after a top-up. Default: what was set when it was scheduled; otherwise no."
+        "Launch it even if there are not enough credits for all recipients: it pauses when they"
+        " are spent, and continues after a top-up. Default: what was set when it was scheduled;"
+        " otherwise no."
     ),
 )
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "acc",
     required=True,
     metavar="ACC",
-    help="The account whose rows are erased: its id or unique name. Other accounts keep theirs.",
+    help="The account that the number is erased from: its id or unique name.",
 )
 @click.option(
     "--country",

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 command = Noun(
     "opt-out",
     help=(
-        "Opt-outs: phones that want no texts of an account, or of one of its senders. They hold"
-        " for every send and campaign, whether the phone is a contact or not."
+        "Opt-outs: phones that want no texts from an account, or from one of its senders. They"
+        " hold for every send and campaign, whether the phone is a contact or not."
     ),
 )
 

@@ -70,16 +70,17 @@ def _link(run: CommandRun, secret: str) -> str:
     "--role",
     type=click.Choice(["owner", "developer", "marketer", "viewer"]),
     help=(
-        "Owner: all. Developer: keys, webhooks, sending. Marketer: campaigns, contacts, senders,"
-        " sending. Viewer: can read all of it."
+        "Owner: everything. Developer: keys, webhooks, sending. Marketer: campaigns, contacts,"
+        " senders, sending. Viewer: reads everything, changes nothing."
     ),
 )
 @click.option(
     "--operator",
     type=click.Choice(["admin", "support", "finance", "auditor"]),
     help=(
-        "A role in the operator's console, instead of one in an account. Admin: all. Support:"
-        " approvals, accounts, messages. Finance: money. Auditor: can read all of it."
+        "A role in the operator's console, instead of one in an account. Admin: everything."
+        " Support: approvals, accounts, messages. Finance: money. Auditor: reads everything,"
+        " changes nothing."
     ),
 )
 def add(

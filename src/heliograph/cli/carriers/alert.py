@@ -82,8 +82,8 @@ def rules(run: CommandRun) -> None:
     type=WholeNumber(0),
     metavar="S",
     help=(
-        "How many seconds the rule must be broken before an alert opens, and kept before the alert"
-        " ends."
+        "How many seconds the rule must be broken before an alert opens. The alert ends when the"
+        " rule has not been broken for as long."
     ),
 )
 def set_(

@@ -27,7 +27,7 @@ ALL_DOORS_OPEN = {
     "text": "pure functions, which own nothing that could be touched past a front door",
 }
 OPEN_FILES = {
-    "tables": "statements join, and keys refer to, the tables of capabilities below",
+    "tables": "statements join, and keys refer to, the tables of rooms below",
 }
 STATEMENTS_FOR_OTHERS = {
     "heliograph.requests: INSERT_KEYS": "the one writer of Idempotency-Keys, which other rooms"

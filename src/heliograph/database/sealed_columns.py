@@ -1,7 +1,7 @@
 """Seals the texts of columns anew when another HELIOGRAPH_SECRET_KEY takes over, and finds those
 that cannot be read.
 
-Each capability lists its own as `SEALED`.
+Each room lists its own as `SEALED`.
 """
 
 from collections.abc import Callable

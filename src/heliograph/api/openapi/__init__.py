@@ -1,7 +1,7 @@
 """Describes the API in OpenAPI 3.1. The description is complete and true, because it is made from
 the table of endpoints.
 
-The text about an endpoint stands in the module of its capability; what all share is added in
+The text about an endpoint stands in the module of its room; what all share is added in
 `document.py`.
 """
 

@@ -84,7 +84,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
 
 
 class UndescribedEndpoint(LookupError):
-    """An endpoint has no description; write it in the module of its capability here."""
+    """An endpoint has no description; write it in the module of its room here."""
 
 
 def openapi_document(endpoints: Iterable[Endpoint], base_url: str = "") -> bytes:

@@ -1,4 +1,4 @@
-"""Lets another capability take part in sends of its type: it judges them, and its rows are stored
+"""Lets another room take part in sends of its type: it judges them, and its rows are stored
 with theirs.
 
 This is one transaction, under the locks of the wallets that pay. So nothing that it judged by has

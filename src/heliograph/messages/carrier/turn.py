@@ -49,7 +49,7 @@ log = Log(__name__)
 
 class Turn:
     """Is the Inbox of a carrier's Link, and runs the loop of its turns. There is one for each
-    carrier in a process. `worker` is the process's number, `may_write` tells whether its claims are
+    carrier in a process. `worker` is the process number, `may_write` tells whether its claims are
     still its own, and `unsealed` decrypts the text of a one-time password.
     """
 

@@ -134,6 +134,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Finds the command; where there is none, names those that are nearest."""
         try:
             return super().resolve_command(ctx, args)
         # click looks for the nearest one among those that were imported

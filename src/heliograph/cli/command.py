@@ -210,6 +210,7 @@ class Command(click.Command):
                 raise click.BadParameter("it is empty.", ctx, param)
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command with its database and settings; its errors are one line each."""
         from heliograph.base import env_file
 
         if not self._prints_record:  # but is a process, which goes on
@@ -239,6 +240,7 @@ class Noun(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Finds the command; where there is none, names those that are nearest."""
         from heliograph.cli.did_you_mean import nearest_names
 
         try:

@@ -21,6 +21,10 @@ DISABLED_MS: Final = 7 * 86_400_000  # one that disabled itself longer ago is kn
 ENDPOINTS_SHOWN_MAX: Final = 10
 # More are as alarming, and judging one takes 0.05 ms.
 OTP_CAPPED_SHOWN_MAX: Final = 100
+_OTP_REMEDY: Final = (
+    "run `heliograph otp blocked`, and find out whether it is pumping, or whether a carrier"
+    " delivers nothing there"
+)
 
 
 def doubts(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
@@ -41,8 +45,8 @@ def doubts(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
             "in doubt",
             "warning",
             found,
-            "heliograph message list --in-doubt; ask the carrier, then heliograph message settle,"
-            " or resend",
+            "run `heliograph message list --in-doubt`, ask the carrier, then run `heliograph"
+            " message settle` or `resend`",
         )
 
 
@@ -77,16 +81,16 @@ def one_time_passwords(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
         yield CheckResult(
             "otp unverified",
             "warning",
-            f"{len(held_back)}{more} accounts or countries of one are held back: too many codes are"
-            " unverified",
-            "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
+            f"{len(held_back)}{more} accounts, or countries of an account, are held back: too many"
+            " codes are unverified",
+            _OTP_REMEDY,
         )
     if blocked:
         yield CheckResult(
             "otp ranges",
             "warning",
-            f"{blocked} blocked: nobody verified what went there, or an operator did it",
-            "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
+            f"{blocked} blocked: codes were not verified there, or an operator has blocked them",
+            _OTP_REMEDY,
         )
 
 
@@ -106,7 +110,8 @@ def processes(kinds: Counter[str]) -> CheckResult:
         return CheckResult(
             "processes",
             "warning",
-            f"{found}: no process looks after validity, doubts and the work of dead processes",
+            f"{found}: no process handles validity, messages in doubt and the work of dead"
+            " processes",
             "start heliograph scheduler, or heliograph worker",
         )
     return CheckResult("processes", "ok", found)
@@ -139,7 +144,7 @@ def _endpoints(troubled: list[WebhookEndpoint]) -> Iterator[CheckResult]:
                 check,
                 "warning",
                 f"{endpoint.url}: disabled since {rfc3339(endpoint.disabled_at_ms)}, because {why}",
-                f"once it is there again: heliograph webhook enable {text_id}, then heliograph"
+                f"when it works again: heliograph webhook enable {text_id}, then heliograph"
                 f" webhook replay {text_id} --since 7d",
             )
         else:

@@ -25,8 +25,8 @@ from tests.support.factories import SECRET_KEY, open_account, open_carrier
             ["api", "carrier"],
             "warning",
             (
-                "1 api, 1 carrier: no process looks after validity, doubts and the work of dead"
-                " processes"
+                "1 api, 1 carrier: no process handles validity, messages in doubt and the work of"
+                " dead processes"
             ),
         ),
         (["carrier", "scheduler"], "ok", "1 carrier, 1 scheduler"),
@@ -153,7 +153,7 @@ def test_ranges_that_one_time_passwords_are_not_sent_to_are_counted(
     [finding] = [finding for finding in examine(settings) if finding.check == "otp ranges"]
     assert (finding.verdict, finding.found) == (
         "warning",
-        "1 blocked: nobody verified what went there, or an operator did it",
+        "1 blocked: codes were not verified there, or an operator has blocked them",
     )
 
 

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     "acc",
     required=True,
     metavar="ACC",
-    help="The account that the number is erased from: its id or unique name.",
+    help=(
+        "The account that the number is erased from: its id or unique name. Other accounts keep"
+        " the number."
+    ),
 )
 @click.option(
     "--country",

@@ -31,8 +31,8 @@ class Journal:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        """Raises OSError when the file cannot be opened for appending; BlockingIOError when another
-        process writes to it.
+        """Opens the file, if there is to be one. Raises OSError when it cannot be opened for
+        appending; BlockingIOError when another process writes to it.
         """
         self.counts: Counter[str] = Counter()
         self.failure: OSError | None = None  # the file could not be written; nothing more is

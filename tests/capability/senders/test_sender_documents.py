@@ -187,4 +187,4 @@ def test_the_command_lists_and_saves_them_and_overwrites_nothing(
     assert Path(saved["saved"]).stat().st_mode & 0o777 == 0o600
     again = run("sender", "documents", sender, "--save", str(folder))
     assert (again.status, again.out) == (1, "")
-    assert "is there already" in again.err
+    assert "exists already" in again.err

@@ -2,12 +2,15 @@
 within a minute. It prints what it chose and why; `make test` remains what counts.
 
 A changed module is tested by the unit tests that import it or its room, by its room's folder in
-tests/capability, and by whatever test file imports it by name. If the room has folders, those tests
-of other folders are left out. Another file of a room, such as a
-template, is tested like a module that nobody imports. A changed helper is tested by the test files
-that import it, a conftest.py by those of its folder, and a changed test file by itself.
-tests/architecture is always chosen, without what runs documents, installs machines, builds the
-wheel or starts pytest anew.
+tests/capability, and by whatever test file imports it by name. If that folder has folders, as that
+of messages, only the one of the changed file is chosen, and what stands beside them.
+
+Another file of a room, such as a template, is tested like a module that nobody imports. A changed
+helper is tested by the test files that import it, a conftest.py by those of its folder, and a
+changed test file by itself. tests/architecture is always chosen.
+
+Left out is what takes long: what starts processes, opens every page, runs documents, installs
+machines, builds the wheel or starts pytest anew.
 """
 
 import ast
@@ -25,6 +28,7 @@ TESTS: Final = ROOT / "tests"
 MAIN: Final = ("origin/main", "main")
 # they start processes, and take minutes
 LONG: Final = ("crash/", "faults/", "browser/", "wire/", "property/")
+EVERY_PAGE: Final = ("test_every_", "test_hostile_")
 SLOW_ARCHITECTURE: Final = (
     "test_documents.py",
     "test_deploy_",
@@ -62,6 +66,8 @@ def choose(changed: list[str]) -> dict[str, str]:
         path = f"tests/{source.path}"
         if not _is_test(path) or source.path.startswith(LONG):
             continue
+        if Path(path).name.startswith(EVERY_PAGE):
+            continue
         imported = set(_imported(source))
         place = next((each for each in sorted(places) if _is_of(source.path, each, imported)), None)
         if direct := sorted(modules & imported):
@@ -84,7 +90,7 @@ def run(paths: list[str]) -> int:
     so.
     """
     began_s = time.monotonic()
-    command = [sys.executable, "-m", "pytest", "-n", "2", "-k", "not postgresql", *paths]
+    command = [sys.executable, "-m", "pytest", "-n", "4", "-k", "not postgresql", *paths]
     process = subprocess.Popen(command, cwd=ROOT)
     try:
         status = process.wait(WITHIN_S)
@@ -102,7 +108,7 @@ def _is_of(path: str, place: str, imported: set[str]) -> bool:
     the folders of its room, or a unit test that imports its room.
     """
     room = place.partition("/")[0]
-    if path.startswith(f"capability/{place}/") or Path(path).parent == Path("capability", room):
+    if Path(path).parent in (Path("capability", place), Path("capability", room)):
         return True
     return path.startswith("unit/") and any(
         f"{module}.".startswith(f"heliograph.{room}.") for module in imported

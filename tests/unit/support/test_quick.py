@@ -23,7 +23,7 @@ def test_a_changed_helper_is_tested_by_who_imports_it_and_a_changed_test_by_itse
 def test_a_changed_template_is_tested_by_its_room() -> None:
     chosen = choose(["src/heliograph/portal/templates/messages.html"])
     why = "it is about the room portal"
-    assert chosen["tests/capability/portal/message_pages/test_messages.py"] == why
+    assert chosen["tests/capability/portal/test_overview.py"] == why
     assert "tests/capability/webhooks/test_webhooks_deliver.py" not in chosen
 
 
@@ -32,10 +32,10 @@ def test_of_a_room_with_folders_those_beside_the_changed_one_are_left_out() -> N
     why = "it is about the room messages/accept"
     assert chosen["tests/capability/messages/accept/test_accept_faults.py"] == why
     assert "tests/capability/messages/doubt/test_decide.py" not in chosen
-    whole = choose(["src/heliograph/messages/read.py"])
-    assert (
-        whole["tests/capability/messages/doubt/test_decide.py"] == "it is about the room messages"
-    )
+    beside = choose(["src/heliograph/portal/visit.py"])
+    assert beside["tests/capability/portal/test_overview.py"] == "it is about the room portal"
+    assert "tests/capability/portal/wallet_pages/test_money.py" not in beside
+    assert "tests/capability/portal/test_every_route.py" not in beside
 
 
 def test_a_changed_conftest_is_tested_by_who_takes_its_fixtures() -> None:

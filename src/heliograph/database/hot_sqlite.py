@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from heliograph.base import clock
 from heliograph.database.commits import Commits
@@ -16,31 +16,62 @@ from heliograph.database.outage import unavailable_on_outage
 from heliograph.database.sessions import FairLock, connect_sqlite
 
 T = TypeVar("T")
+_Work: TypeAlias = Callable[[sqlite3.Connection], T]
+
+# sets of values that may wait in a transaction: with more, the event loop goes on with something
+# else while they are stored
+WAITING_MAX: Final = 100
 
 
 class _SqliteTx:
+    """Is a transaction of the writer thread. To wake that thread and to be woken by it costs as
+    much as a small statement, so `begin` and each statement that returns no rows wait for the
+    next one that does, or for the end of the transaction.
+    """
+
     postgresql = False
 
-    def __init__(self, writer: "_SqliteWriter", known: Mapping[int, int]) -> None:
+    def __init__(
+        self, writer: "_SqliteWriter", begin: _Work[None], known: Mapping[int, int]
+    ) -> None:
         self._writer = writer
+        self._waiting: list[_Work[object]] = [begin]
+        self._waiting_sets = 0
         self.signals: set[str] = set()
         self.learned: dict[int, int] = {}
         self.known = known
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
-        return await self._writer.run(
+        return await self.run(
             lambda connection: connection.execute(_sqlite_sql(sql), args).fetchall()
         )
 
     async def each(self, sql: str, sets: Sequence[Sequence[Any]]) -> list[Any]:
         if _returns_rows(sql):
-            return await self._writer.run(
+            return await self.run(
                 lambda connection: [
                     row for values in sets for row in connection.execute(sql, values)
                 ]
             )
-        await self._writer.run(lambda connection: connection.executemany(sql, sets))
+        if self._waiting_sets + len(sets) > WAITING_MAX:
+            await self.run(lambda connection: connection.executemany(sql, sets))
+            return []
+        self._waiting.append(lambda connection: connection.executemany(sql, sets))
+        self._waiting_sets += len(sets)
         return []
+
+    async def run(self, work: _Work[T]) -> T:
+        """Returns what `work` returns, once everything that waits has been done before it."""
+        if not self._waiting:
+            return await self._writer.run(work)
+        waiting, self._waiting, self._waiting_sets = self._waiting, [], 0
+
+        def everything(connection: sqlite3.Connection) -> T:
+            for earlier in waiting:
+                earlier(connection)
+            return work(connection)
+
+        return await self._writer.run(everything)
 
 
 class SqliteHot:
@@ -66,11 +97,10 @@ class SqliteHot:
         writer = self._writer = self._writer or _SqliteWriter(self._path)
         with unavailable_on_outage():
             async with self._one_at_a_time:
-                tx = _SqliteTx(writer, self._listeners.known)
+                tx = _SqliteTx(writer, self._begin, self._listeners.known)
                 try:
-                    await writer.run(self._begin)
                     yield tx
-                    await writer.run(self._commit)
+                    await tx.run(self._commit)
                 # if canceled, what the thread has begun goes on: this comes right behind it
                 except BaseException:
                     await asyncio.shield(writer.run(self._end))
@@ -107,7 +137,7 @@ class _SqliteWriter:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._connection = self._thread.submit(connect_sqlite, path).result()
 
-    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def run(self, work: _Work[T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(
             self._thread, work, self._connection
         )

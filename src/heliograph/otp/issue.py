@@ -4,7 +4,6 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from heliograph.accounts import notices
@@ -38,7 +37,6 @@ OF_PARTNER: Final = (
 )
 
 
-@dataclass(slots=True)
 class OtpRequest(SendRequest):
     """Holds a send that is a one-time password. Its text is sealed, and of its code it has only
     what is stored.

@@ -3,8 +3,10 @@ and the tests are made.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
+
+import msgspec
 
 from heliograph.base.forms import Query
 from heliograph.base.json import decode_object
@@ -26,8 +28,7 @@ class InThread(Protocol):
     def __call__(self, work: Callable[[], T], /) -> Awaitable[T]: ...
 
 
-@dataclass(slots=True)
-class Call:
+class Call(msgspec.Struct):
     """Holds one request that passed authentication, rate, permission and size."""
 
     principal: Principal
@@ -43,26 +44,30 @@ class Call:
         place of `json`: a large body is read in a thread, so that meanwhile others are answered.
         Raises InvalidRequest (`invalid_json`), what `reader` raises, Unavailable.
         """
-        return await self.work_on_body(lambda: reader(self.json()))
+        if self._is_small():
+            return reader(self.json())
+        return await self.in_thread(lambda: reader(self.json()))
 
     async def work_on_body(self, work: Callable[[], T]) -> T:
         """Returns what `work` makes of a body: here if it is small, else in a thread. Raises what
         `work` raises, Unavailable.
         """
-        return work() if len(self.body) <= READ_HERE_OCTETS_MAX else await self.in_thread(work)
+        return work() if self._is_small() else await self.in_thread(work)
+
+    def _is_small(self) -> bool:
+        return len(self.body) <= READ_HERE_OCTETS_MAX
 
     def json(self) -> dict[str, Any]:
         """Returns the body as an object. Raises InvalidRequest (`invalid_json`)."""
         return decode_object(self.body)
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(msgspec.Struct):
     """Holds the body of a 200 without `success`, which is written first."""
 
     body: dict[str, Any]
     replayed: bool = False
-    raw: bytes | None = field(default=None)  # already encoded, `success` included
+    raw: bytes | None = None  # already encoded, `success` included
 
     @classmethod
     def warning(cls, body: dict[str, Any], warnings: list[str]) -> "Answer":

@@ -116,7 +116,7 @@ class UsedKeys(Generic[AnswerT]):
         self._used = {place: (sha256, answer) for place, sha256, answer in used}
 
     def copy(self) -> "UsedKeys[AnswerT]":
-        copied = UsedKeys[AnswerT]()
+        copied: UsedKeys[AnswerT] = UsedKeys()
         copied._used = self._used.copy()
         return copied
 

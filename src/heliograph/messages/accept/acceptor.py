@@ -281,6 +281,8 @@ async def _replay_refused(
 ) -> None:
     """Replaces refusals of requests whose Idempotency-Key turns out to have been used."""
     refused = [i for i, outcome in enumerate(outcomes) if isinstance(outcome, ServiceError)]
+    if not refused:
+        return
     used_keys = await _find_used_keys(tx, _keys_of([requests[i] for i in refused]))
     for i in refused:
         earlier = used_keys.replay(key_of(requests[i]), requests[i].body_sha256)

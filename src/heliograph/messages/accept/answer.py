@@ -80,9 +80,7 @@ def send_answer(send: Send, *, dry_run: bool = False) -> dict[str, Any]:
         "send_id": None if dry_run else ids.text_of_number("snd", number),
         "type": send.type,
         "status": "dry_run" if dry_run else "queued",
-        "message_id": ids.text_of_number("msg", number + 1)
-        if send.message_count == 1 and not dry_run
-        else None,
+        "message_id": next(filter(None, message_ids), None) if send.message_count == 1 else None,
         "message_ids": message_ids,
         "accepted": send.message_count,
         "duplicates": len(exceptions["duplicates"]),

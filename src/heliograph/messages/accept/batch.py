@@ -3,7 +3,7 @@ locked, and laid out as columns.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from copy import copy
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -114,7 +114,7 @@ class SendBatch:
             if full is not None:
                 return full
         wallet = self._wallets[request.account_id]
-        before = replace(wallet) if self._rooms else wallet
+        before = copy(wallet) if self._rooms else wallet
         extension = self.extensions.get(request.type)
         refuses = phones_opted_out(request, self._opted_out)
         verdict = judge(

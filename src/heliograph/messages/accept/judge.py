@@ -6,8 +6,9 @@ steps. It is pure: it has no I/O and no clock of its own.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+import msgspec
 
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits, ServiceError
@@ -48,8 +49,7 @@ class AccountFacts(NamedTuple):
     transactional: bool = False  # it may send texts that reach who has opted out
 
 
-@dataclass(slots=True)
-class WalletState:
+class WalletState(msgspec.Struct):
     """Holds a wallet's figures as they were read under its lock. Judging a send updates them."""
 
     sms_credits: int
@@ -70,8 +70,7 @@ class WalletState:
         self.charged = True
 
 
-@dataclass(slots=True)
-class AcceptedSend:
+class AcceptedSend(msgspec.Struct):
     """Holds a send that goes out (or, in a dry run, would), with all that its rows need."""
 
     request: SendRequest

@@ -36,6 +36,7 @@ class OptedOut(NamedTuple):
 
 
 NOBODY: Final = OptedOut({})
+_NONE: Final = frozenset[int]()
 
 
 class OptOutLookups:
@@ -125,9 +126,10 @@ async def _allowed_answers(tx: HotTx, answers: Sequence[SendRequest]) -> frozens
 
 def phones_opted_out(request: SendRequest, out: OptedOut) -> frozenset[int]:
     """Returns the numbers that want nothing of the request's sender."""
-    owner = OptOutOwner(request.account_id, request.sandbox)
-    numbers = out.unwanted.get(owner) if out.unwanted else None
+    if not out.unwanted:  # as good as always
+        return _NONE
+    numbers = out.unwanted.get(OptOutOwner(request.account_id, request.sandbox))
     if not numbers or request.passes_opt_outs or request.number in out.helping:
-        return frozenset()
+        return _NONE
     senders = {WHOLE_ACCOUNT.sender, scope_of_sender(request.sender).sender}
     return frozenset(number for number, of in numbers.items() if of & senders)

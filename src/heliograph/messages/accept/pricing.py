@@ -1,8 +1,9 @@
 """Recipients become priced messages, for sends and for chunks of campaigns alike. It is pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+import msgspec
 
 from heliograph.messages.accept.tariff import DestinationPlan, Offers, Run
 from heliograph.text import Phone
@@ -19,8 +20,7 @@ class RefusedRecipient(NamedTuple):
     reason: str
 
 
-@dataclass(slots=True)
-class PricedRecipients:
+class PricedRecipients(msgspec.Struct):
     """Holds the recipients that get a message, with their prices, and those that are refused. The
     first four columns have one value for each recipient that gets a message, in the order of the
     request.

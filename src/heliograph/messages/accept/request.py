@@ -2,8 +2,9 @@
 database.
 """
 
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError
 from heliograph.base.forms import BadParts, Form, as_text, quote_value
@@ -31,8 +32,7 @@ class AnsweredText(NamedTuple):
     helped: str | None = None
 
 
-@dataclass(slots=True)
-class SendRequest:
+class SendRequest(msgspec.Struct):
     """Holds a send as the client asked for it. `phones[i]` belongs to `recipients[i]`, and is None
     if that is not a valid number.
     """
@@ -56,7 +56,7 @@ class SendRequest:
     body_sha256: bytes = b""
     path: str = "POST /sms/send"
     sender_is_ours: bool = False  # the service's own, which no account has to have approved
-    customer_id: str | None = field(default=None)
+    customer_id: str | None = None
     country_code: str | None = None  # as it was given: numbers without + or 00 are read in it
     group_id: int | None = None
     goes_ahead: bool = False  # it stands before all bulk

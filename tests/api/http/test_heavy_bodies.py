@@ -25,6 +25,9 @@ TRIES = 5
 # of the watchdog, which goes by the clock of a machine that others use too; it was 1 s and more
 # while requests held the loop
 P99_S_MAX = 0.25
+# looks that come late because the machine stood still; a body that holds the loop makes one late at
+# each of its tries
+LATE_BY_OTHERS = 3
 Post = tuple[str, str, bytes]  # path, what is heavy in it, body
 
 
@@ -77,7 +80,7 @@ def test_no_hostile_body_holds_the_loop_and_the_watchdog_says_so(
     )
     after, late_after = slow_looks()
     assert after > before
-    assert late_after - late_before <= (after - before) * 0.01 + 1
+    assert late_after - late_before <= (after - before) * 0.01 + LATE_BY_OTHERS
 
 
 @pytest.fixture

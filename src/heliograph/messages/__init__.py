@@ -20,7 +20,5 @@ __all__ = [
     "retention",
     "sealed_text",
     "states",
-    "stop_reasons",
     "sweeps",
-    "validity",
 ]

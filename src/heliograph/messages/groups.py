@@ -31,6 +31,12 @@ from heliograph.messages.changes import MessageRow
 from heliograph.messages.queue.rank import HELD_FROM_US, RESTORED_FROM_US
 from heliograph.messages.tables import groups, queue, sends, tallies
 
+# Why a chunk of a group is not accepted, or only in part: `status_reason` of its campaign.
+INSUFFICIENT_CREDITS: Final = "insufficient_credits"
+DAILY_CAP_REACHED: Final = "daily_cap_reached"
+SENDER_NOT_APPROVED: Final = "sender_not_approved"
+ACCOUNT_SUSPENDED: Final = "account_suspended"  # or closed
+
 SLOTS: Final = 64  # rows of one group: what two add at once meets in one row only by chance
 
 

@@ -18,7 +18,6 @@ __all__ = [
     "replies",
     "reports",
     "retention",
-    "sealed_text",
     "states",
     "sweeps",
 ]

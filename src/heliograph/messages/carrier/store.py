@@ -19,6 +19,7 @@ from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.queue.sql import QUEUE_AGAIN
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.states import FAILED
+from heliograph.messages.tallies import tallies_added
 from heliograph.wallet import INSERT_ENTRIES, Entry, alarm, ledger
 from heliograph.wallet.store_figures import RefundedWallet, store_refunded
 from heliograph.webhooks import emit_rows, rows_of
@@ -46,7 +47,7 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
     if refunds:
         await _pay_back(tx, refunds, changes.now_ms)
     await _queue_again(tx, carrier_id, changes)
-    if moved := groups.tallies_added(changes.messages.values()):
+    if moved := tallies_added(changes.messages.values()):
         await groups.add(tx, moved.items(), carrier_id)
     await rollups.mark(tx, changes.messages.values())
     await emit_rows(tx, event_rows)

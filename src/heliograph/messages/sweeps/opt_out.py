@@ -24,7 +24,7 @@ from heliograph.messages.carrier.withdrawn_by_opt_out import (
     MAY_BE_UNWANTED,
     is_withdrawn,
 )
-from heliograph.messages.message_lock import lock_messages
+from heliograph.messages.changes.message_lock import lock_messages
 from heliograph.messages.queue.rank import FAIR_SPACING_US
 from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
 from heliograph.messages.states import MESSAGE, QUEUED, VALIDITY_S

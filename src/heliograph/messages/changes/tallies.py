@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from heliograph.messages.changes import MessageRow
+from heliograph.messages.changes.collect import MessageRow
 from heliograph.messages.groups import GroupTally
 
 

@@ -21,7 +21,7 @@ from heliograph.messages.doubt import trace
 from heliograph.messages.doubt.decide import Decision
 from heliograph.messages.doubt.segments import Segment, segments
 from heliograph.messages.doubt.trace import TracedMessage
-from heliograph.messages.message_ledger import charges_of
+from heliograph.messages.read.charges import charges_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.webhooks import endpoints, history
 

@@ -35,7 +35,7 @@ from heliograph.messages.groups import (
     GroupTally,
 )
 from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Ranks
-from heliograph.messages.read import CAMPAIGN_PREFIX
+from heliograph.messages.read.message import CAMPAIGN_PREFIX
 from heliograph.requests import UsedKeys
 from heliograph.text import Phone
 

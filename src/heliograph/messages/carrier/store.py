@@ -19,7 +19,7 @@ from heliograph.messages.changes.events import events_of, listeners_of_changes
 from heliograph.messages.changes.tallies import tallies_added
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.queue.sql import QUEUE_AGAIN
-from heliograph.messages.read import CAMPAIGN_PREFIX
+from heliograph.messages.read.message import CAMPAIGN_PREFIX
 from heliograph.messages.states import FAILED
 from heliograph.wallet import INSERT_ENTRIES, Entry, alarm, ledger
 from heliograph.wallet.store_figures import RefundedWallet, store_refunded

@@ -8,8 +8,8 @@ from sqlalchemy.engine import Connection
 
 from heliograph.database.database import RawId
 from heliograph.database.reads import records_of
-from heliograph.messages.read import Message
-from heliograph.messages.read_sql import messages_with
+from heliograph.messages.read.message import Message
+from heliograph.messages.read.query import messages_with
 from heliograph.messages.tables import messages
 
 PHONES_MAX: Final = 1_000  # asked for at once: as many as a page of a list may have

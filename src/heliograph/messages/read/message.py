@@ -19,7 +19,7 @@ from heliograph.base.errors import NotFound
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, PageWanted, Span, first_id_of
 from heliograph.database.arrays import literal
 from heliograph.database.reads import records_of
-from heliograph.messages.read_sql import messages_with
+from heliograph.messages.read.query import messages_with
 from heliograph.messages.states import DELIVERED, FAILED, QUEUED, SENT
 from heliograph.messages.tables import messages, sends
 

@@ -5,20 +5,17 @@ nothing but which texts answer which messages.
 from heliograph.messages.read.message import (
     CAMPAIGN_PREFIX,
     INBOUND_PREFIX,
-    LOOKED_AT_MAX,
     MESSAGE_PREFIX,
     OTP,
     SEND_PREFIX,
-    Filters,
     Message,
-    Page,
     as_record,
     handed_to,
     message_of,
     one_time_passwords,
-    report,
     timeline,
 )
+from heliograph.messages.read.report_page import LOOKED_AT_MAX, Filters, Page, report
 
 __all__ = [
     "CAMPAIGN_PREFIX",

@@ -10,7 +10,8 @@ from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import read_span
 from heliograph.messages.accept.request import REFERENCE_MAX
 from heliograph.messages.groups import group_of
-from heliograph.messages.read.message import CAMPAIGN_PREFIX, NO_SEND, SEND_PREFIX, Filters
+from heliograph.messages.read.message import CAMPAIGN_PREFIX, SEND_PREFIX
+from heliograph.messages.read.report_page import NO_SEND, Filters
 from heliograph.messages.tables import SEND_TYPES, STATUSES
 from heliograph.text import parse_phone
 

@@ -16,8 +16,8 @@ import sqlalchemy as sa
 from heliograph.base import ids
 from heliograph.base.secrets import SecretKeys
 from heliograph.database.database import Database
-from heliograph.messages.sealed_text import text_sealer
 from heliograph.messages.tables import sends
+from heliograph.otp.sealed_text import text_sealer
 from tests.support import plain_http, warm
 from tests.support.crash.processes import ServerProcess
 from tests.support.documents import blocks

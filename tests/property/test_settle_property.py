@@ -12,7 +12,7 @@ from heliograph.base import ids
 from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.carrier.settle import refund_due, settle_answer, settle_receipt
-from heliograph.messages.changes import Changes, MessageRow
+from heliograph.messages.changes.collect import Changes, MessageRow
 from heliograph.messages.states import FAILED_BY_RECEIPT, MESSAGE, all_parts
 
 MESSAGE_ID = ids.raw_of_number(ids.new_number(1_800_000_000_000))

@@ -22,8 +22,8 @@ from heliograph.carriers import routing
 from heliograph.database.commits import CommitProbe
 from heliograph.database.database import Database
 from heliograph.messages.accept.request import SendRequest, read_send_request
-from heliograph.messages.sealed_text import text_sealer
 from heliograph.messages.tables import sends
+from heliograph.otp.sealed_text import text_sealer
 from heliograph.wallet import ledger
 
 SENDER = "AMINA"

@@ -10,8 +10,8 @@ from tests.support.sources import PACKAGE, Source, nodes_of, sources
 
 
 class Import(NamedTuple):
-    path: str  # of the file that imports: `messages/read.py`
-    importer: str  # the same file as a module: `heliograph.messages.read`
+    path: str  # of the file that imports: `messages/api.py`
+    importer: str  # the same file as a module: `heliograph.messages.api`
     module: str
     name: str | None  # None: the module itself is imported
 

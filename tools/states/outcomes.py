@@ -6,7 +6,7 @@ from typing import Final
 from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.carrier.settle import refund_due, settle_answer, settle_receipt
-from heliograph.messages.changes import Changes, MessageRow
+from heliograph.messages.changes.collect import Changes, MessageRow
 from heliograph.messages.states import QUEUED, SENT
 from tools.states.markdown import table
 

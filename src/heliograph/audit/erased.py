@@ -11,7 +11,7 @@ from heliograph.audit.positions import MessagePosition
 from heliograph.audit.smsc_log import Submit
 from heliograph.base import ids
 from heliograph.messages.retention import MESSAGES, TEXTS, first_kept
-from heliograph.messages.validity import VALIDITY_S
+from heliograph.messages.states import VALIDITY_S
 
 CLOCKS_MS: Final = 60_000  # apart: the SMSC's from ours
 

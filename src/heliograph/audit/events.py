@@ -21,7 +21,7 @@ from heliograph.audit.received import verify_received
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.database.reads import raw_id, stream, stream_records
-from heliograph.messages.events import KIND_OF
+from heliograph.messages.changes.events import KIND_OF
 from heliograph.messages.retention import EVENTS, MESSAGES, first_kept
 from heliograph.messages.states import FAILED
 from heliograph.messages.tables import messages

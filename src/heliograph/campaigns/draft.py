@@ -17,7 +17,7 @@ from heliograph.campaigns.tables import NAME_MAX, campaigns
 from heliograph.campaigns.template import Template, read_template
 from heliograph.contacts.fields import read_tags
 from heliograph.messages.groups import open_group
-from heliograph.messages.validity import VALIDITY_DEFAULT_S, VALIDITY_S
+from heliograph.messages.states import VALIDITY_DEFAULT_S, VALIDITY_S
 from heliograph.senders import approved_senders
 
 RATE_MAX: Final = 100_000  # messages a second: beyond what one campaign is expanded at

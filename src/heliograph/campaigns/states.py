@@ -5,10 +5,10 @@ from typing import Final
 
 from heliograph.base.errors import Conflict
 from heliograph.database.transitions import Transitions
-from heliograph.messages.stop_reasons import ACCOUNT_SUSPENDED as ACCOUNT_SUSPENDED
-from heliograph.messages.stop_reasons import DAILY_CAP_REACHED as DAILY_CAP_REACHED
-from heliograph.messages.stop_reasons import INSUFFICIENT_CREDITS as INSUFFICIENT_CREDITS
-from heliograph.messages.stop_reasons import SENDER_NOT_APPROVED as SENDER_NOT_APPROVED
+from heliograph.messages.groups import ACCOUNT_SUSPENDED as ACCOUNT_SUSPENDED
+from heliograph.messages.groups import DAILY_CAP_REACHED as DAILY_CAP_REACHED
+from heliograph.messages.groups import INSUFFICIENT_CREDITS as INSUFFICIENT_CREDITS
+from heliograph.messages.groups import SENDER_NOT_APPROVED as SENDER_NOT_APPROVED
 
 DRAFT: Final = "draft"
 SCHEDULED: Final = "scheduled"

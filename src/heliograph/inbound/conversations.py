@@ -14,7 +14,8 @@ from heliograph.base.paging import PageWanted
 from heliograph.database.reads import records_of
 from heliograph.inbound.read import INBOUND_COLUMNS, InboundText
 from heliograph.inbound.tables import DIGITS_MAX, inbound
-from heliograph.messages import newest_texts, read
+from heliograph.messages import read
+from heliograph.messages.read import newest_texts
 
 # texts that one page of the list looks through, 10 ms: a phone may have written thousands of them
 LOOKED_AT_MAX: Final = 2_000

@@ -24,7 +24,7 @@ from heliograph.inbound.replies import answer
 from heliograph.inbound.route import TextRoute, Way, routes
 from heliograph.inbound.written_sender import WrittenSender
 from heliograph.messages.accept import Replier
-from heliograph.messages.replies import MessageReply, store_replies
+from heliograph.messages.read.replies import MessageReply, store_replies
 from heliograph.messages.sweeps import UnwantedTexts
 from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
 from heliograph.webhooks import emit, load_listeners

@@ -23,7 +23,7 @@ from heliograph.messages.accept.request import (
     read_send_request,
 )
 from heliograph.messages.accept.unapproved_sender import accept_or_explain
-from heliograph.messages.replies import answers_of
+from heliograph.messages.read.replies import answers_of
 from heliograph.messages.reports.report_filters import campaign_of, read_filters
 from heliograph.requests import (
     Answer,

@@ -6,7 +6,6 @@ slot. So nobody waits for another, and a look at a million messages is a sum ove
 """
 
 import os
-from collections import Counter
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -27,9 +26,14 @@ from heliograph.database.statements import (
     columns_of,
     portable,
 )
-from heliograph.messages.changes import MessageRow
 from heliograph.messages.queue.rank import HELD_FROM_US, RESTORED_FROM_US
 from heliograph.messages.tables import groups, queue, sends, tallies
+
+# Why a chunk of a group is not accepted, or only in part: `status_reason` of its campaign.
+INSUFFICIENT_CREDITS: Final = "insufficient_credits"
+DAILY_CAP_REACHED: Final = "daily_cap_reached"
+SENDER_NOT_APPROVED: Final = "sender_not_approved"
+ACCOUNT_SUSPENDED: Final = "account_suspended"  # or closed
 
 SLOTS: Final = 64  # rows of one group: what two add at once meets in one row only by chance
 
@@ -232,16 +236,3 @@ async def campaigns_of(tx: HotTx, group_ids: set[int]) -> dict[int, str]:
             tx, [_GroupId(group_id) for group_id in sorted(group_ids)]
         )
     }
-
-
-def tallies_added(rows: Iterable[MessageRow]) -> dict[int, GroupTally]:
-    """Returns what the changes of some messages add to their groups."""
-    found: dict[int, Counter[str]] = {}
-    for row in rows:
-        if row.group_id is None or not row.changed:
-            continue
-        tally = found.setdefault(row.group_id, Counter())
-        tally[row.was] -= 1
-        tally[row.status] += 1
-        tally["credits"] -= row.refunded - row.refunded_before
-    return {group_id: GroupTally(**tally) for group_id, tally in found.items()}

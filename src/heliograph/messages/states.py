@@ -44,6 +44,9 @@ CLAIMED: Final = "claimed"
 SUBMITTING: Final = "submitting"
 IN_DOUBT: Final = "in_doubt"
 
+# for how long a message may be tried
+VALIDITY_S: Final = (60, 172_800)  # the shortest and the longest
+VALIDITY_DEFAULT_S: Final = 86_400
 # in doubt for so long without a receipt: bulk is sent once more (docs/api.md, "Doubt")
 RESEND_AFTER_MS: Final = 120_000
 

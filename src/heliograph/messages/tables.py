@@ -100,7 +100,7 @@ rollups = sa.Table(
     sa.Index("rollups_by_quarter", "quarter_ms"),
 )
 
-# Quarters of an hour of which messages were changed: they are counted anew (rollups.py). Each
+# Quarters of an hour whose messages were changed: they are counted anew (changes/rollups.py). Each
 # process marks in a slot of its own, so that nobody waits.
 rollup_marks = sa.Table(
     "rollup_marks",

@@ -10,6 +10,7 @@ from heliograph.otp.range_guard import (
     find_blocked,
     unblock,
 )
+from heliograph.otp.sealed_text import text_sealer
 from heliograph.otp.tables import ALL_COUNTRIES, KEPT
 from heliograph.otp.tallies import CappedTally, find_capped, lift_cap
 
@@ -33,6 +34,7 @@ __all__ = [
     "lift_cap",
     "limits",
     "request",
+    "text_sealer",
     "unblock",
     "unverified_allowance",
 ]

@@ -18,7 +18,6 @@ from heliograph.database import secret_key_canary
 from heliograph.database.cache import CachedKind, ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages.accept import Acceptor, SendResult, accept_or_explain
-from heliograph.messages.sealed_text import text_sealer
 from heliograph.otp.code import ID_PREFIX, Codes
 from heliograph.otp.issue import OtpRequest
 from heliograph.otp.limits import RESEND_AFTER_S, VALID_MS, NoneOutstanding
@@ -33,6 +32,7 @@ from heliograph.otp.request import (
     read_otp_send_request,
     read_otp_verify_request,
 )
+from heliograph.otp.sealed_text import text_sealer
 from heliograph.otp.states import PENDING
 from heliograph.otp.verify import VERIFY_PATH, VerificationTry, Verifier
 from heliograph.requests import (

@@ -15,9 +15,9 @@ from heliograph.database.pruning import PAUSE_S
 from heliograph.database.sealed_columns import SealedColumn
 from heliograph.database.statements import Id, Int, Row, portable
 from heliograph.messages.retention import erase_texts
-from heliograph.messages.sealed_text import text_sealer
 from heliograph.messages.tables import sends
 from heliograph.otp.limits import VALID_MS
+from heliograph.otp.sealed_text import text_sealer
 from heliograph.otp.tables import KEPT_MS, otps
 
 ERASED_AFTER_MS: Final = 2 * VALID_MS  # what was accepted last by a slow transaction is seen, too

@@ -37,9 +37,9 @@ from heliograph.messages.accept import Replier
 from heliograph.messages.carrier import facts_of
 from heliograph.messages.carrier.turn import Turn
 from heliograph.messages.queue import FairQueue
-from heliograph.messages.sealed_text import text_sealer
 from heliograph.messages.sweeps import find_unreceipted, take_over
 from heliograph.monitoring import MeasuredQueue
+from heliograph.otp import text_sealer
 from heliograph.processes.carrier import GRACE_S, Running
 from heliograph.processes.rate_share import Share
 from heliograph.processes.roles import dedicated_carriers, others_may_send, senders

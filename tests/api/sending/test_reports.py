@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heliograph.base import ids
 from heliograph.base.paging import PageWanted
-from heliograph.messages import read
+from heliograph.messages.read import report_page
 from heliograph.messages.tables import messages, sends
 from tests.support.api.cast import PHONE, Actor
 from tests.support.api.service import Service
@@ -182,8 +182,8 @@ def test_a_send_of_ten_thousand_is_paged_to_its_end(api: Service, amina: Actor) 
 def test_a_page_that_looks_for_something_rare_ends_early_and_goes_on(
     api: Service, amina: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read, "LOOKED_AT_MAX", 20)
-    monkeypatch.setattr(read, "_MESSAGES_AT_ONCE", 10)
+    monkeypatch.setattr(report_page, "LOOKED_AT_MAX", 20)
+    monkeypatch.setattr(report_page, "_MESSAGES_AT_ONCE", 10)
     oldest = api.send(amina, numbers(1))["message_id"]
     api.send(amina, numbers(45))
     with api.db.write() as tx:
@@ -199,9 +199,9 @@ def test_a_page_that_looks_for_something_rare_ends_early_and_goes_on(
 def test_a_page_looks_at_so_many_sends_for_a_rare_sender_or_type(
     api: Service, amina: Actor, monkeypatch: pytest.MonkeyPatch, query: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(read, "LOOKED_AT_MAX", 20)
-    monkeypatch.setattr(read, "_MESSAGES_AT_ONCE", 10)
-    monkeypatch.setattr(read, "_SENDS_AT_ONCE", 4)
+    monkeypatch.setattr(report_page, "LOOKED_AT_MAX", 20)
+    monkeypatch.setattr(report_page, "_MESSAGES_AT_ONCE", 10)
+    monkeypatch.setattr(report_page, "_SENDS_AT_ONCE", 4)
     oldest = api.send(amina, numbers(7))
     for _ in range(45):
         api.send(amina, [PHONE])
@@ -265,7 +265,7 @@ def test_limits_of_the_page_are_the_callers(api: Service, amina: Actor) -> None:
     assert len(api.get(amina, "/reports").data) == 50
     assert len(api.get(amina, "/reports", limit="1000").data) == 60
     with api.db.read() as tx:
-        page = read.report(
-            tx, amina.account_id, PageWanted(60, None), read.Filters(), sandbox=False
+        page = report_page.report(
+            tx, amina.account_id, PageWanted(60, None), report_page.Filters(), sandbox=False
         )
     assert page.next_before is None, "a full last page has no next one"

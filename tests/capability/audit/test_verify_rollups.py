@@ -13,6 +13,7 @@ from heliograph.audit.rollups import verify_rollups
 from heliograph.base import clock
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import Outcome
+from heliograph.messages.changes.rollups import MARKED_FOR_MS
 from heliograph.messages.reports.count_rollups import (
     COUNTS,
     FEW,
@@ -23,7 +24,6 @@ from heliograph.messages.reports.count_rollups import (
     find_marked,
 )
 from heliograph.messages.retention.retention import MESSAGES, store_first_kept
-from heliograph.messages.rollups import MARKED_FOR_MS
 from heliograph.messages.tables import rollup_marks, rollups
 from tests.support.capability.campaigning import sent
 from tests.support.capability.sending import House

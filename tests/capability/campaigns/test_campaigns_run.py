@@ -17,8 +17,8 @@ from heliograph.campaigns.template import TEMPLATE_CHARACTERS_MAX
 from heliograph.carriers import current_rates
 from heliograph.database import config
 from heliograph.messages.groups import GroupTally
-from heliograph.messages.read import Filters, report
-from heliograph.messages.read import as_record as message_record
+from heliograph.messages.read.message import as_record as message_record
+from heliograph.messages.read.report_page import Filters, report
 from heliograph.messages.tables import messages, queue
 from heliograph.senders.tables import senders as sender_table
 from heliograph.wallet.tables import ledger_entries

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from heliograph.database.database import Database
-from heliograph.messages.validity import VALIDITY_S
+from heliograph.messages.states import VALIDITY_S
 from tests.support.capability.campaigns import add_contacts
 from tests.support.capability.commands import Run, typed
 from tests.support.factories import SENDER, grant, open_route

@@ -19,7 +19,7 @@ from heliograph.carriers import ReceiptState, all_carriers
 from heliograph.carriers.tables import carriers
 from heliograph.database.database import Database
 from heliograph.messages.doubt import slices, work_lists
-from heliograph.messages.sealed_text import text_sealer
+from heliograph.otp.sealed_text import text_sealer
 from heliograph.users import OperatorRole
 from heliograph.users.sign_ins import FRESH_MS
 from tests.support.capability.doubtful import in_doubt, recorded

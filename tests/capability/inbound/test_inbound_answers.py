@@ -6,8 +6,8 @@ from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
 from heliograph.inbound.route import ANSWERS_WITHIN_MS
 from heliograph.jobs.retention import retain
-from heliograph.messages.read import INBOUND_PREFIX, message_of
-from heliograph.messages.replies import REPLIES_MAX, answers_of
+from heliograph.messages.read.message import INBOUND_PREFIX, message_of
+from heliograph.messages.read.replies import REPLIES_MAX, answers_of
 from heliograph.messages.retention import read_retention
 from heliograph.messages.tables import answering_sends, message_replies
 from tests.support.capability.inbox import Inbox, written

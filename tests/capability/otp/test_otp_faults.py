@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from heliograph.audit.charges import verify_charges
 from heliograph.base import clock
 from heliograph.carriers import Outcome
-from heliograph.messages.sealed_text import text_sealer
 from heliograph.messages.tables import sends
 from heliograph.otp import Eraser
 from heliograph.otp.erase import ERASED_AFTER_MS
+from heliograph.otp.sealed_text import text_sealer
 from heliograph.otp.tables import otps
 from tests.support.capability.passwords import OtpHouse, Sent, wrong
 from tests.support.factories import PHONE, awaited, phones

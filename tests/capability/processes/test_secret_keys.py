@@ -24,9 +24,9 @@ from heliograph.database.database import Database
 from heliograph.database.leases import Lease, workers
 from heliograph.database.sealed_columns import reseal_some
 from heliograph.database.secret_key_canary import secret_canary
-from heliograph.messages.sealed_text import text_sealer
 from heliograph.otp.api import CANARY
 from heliograph.otp.code import Codes
+from heliograph.otp.sealed_text import text_sealer
 from heliograph.processes.checks import sealed_secrets
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.exclusive import DATABASE_LOCK, lock_data_dir

@@ -14,9 +14,9 @@ from heliograph.base.errors import Unavailable
 from heliograph.carriers import LinkState, Outcome, Outgoing, Submission
 from heliograph.database.hot import HotTx
 from heliograph.database.leases import Lease
-from heliograph.messages import message_lock
 from heliograph.messages.carrier import claim as claims
 from heliograph.messages.carrier import messages_sql
+from heliograph.messages.changes import message_lock
 from heliograph.messages.sweeps import take_over
 from heliograph.messages.tables import inflight, queue
 from tests.support.capability.sending import SUCCESSOR, House, ScriptedLink

@@ -11,7 +11,7 @@ from heliograph import accounts, wallet
 from heliograph.base import clock, ids
 from heliograph.base.errors import Unavailable
 from heliograph.carriers import Outcome, ReceiptState, current_rates
-from heliograph.messages.read import as_record, message_of
+from heliograph.messages.read.message import as_record, message_of
 from heliograph.messages.sweeps import fail_expired
 from heliograph.messages.tables import messages
 from heliograph.wallet import ledger

@@ -9,7 +9,7 @@ import pytest
 
 from heliograph.base import ids
 from heliograph.inbound import InboundText, as_inbound_record
-from heliograph.messages.read import Message, as_record
+from heliograph.messages.read.message import Message, as_record
 from heliograph.messages.states import ERROR_MESSAGES
 from tests.support.api.service import contract
 from tests.support.capability.commands import Run, typed

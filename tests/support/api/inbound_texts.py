@@ -4,7 +4,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import clock, ids
 from heliograph.inbound.tables import inbound
-from heliograph.messages.read import INBOUND_PREFIX
+from heliograph.messages.read.message import INBOUND_PREFIX
 
 
 def store_inbound(

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from heliograph.base import ids
 from heliograph.base.errors import ServiceError
 from heliograph.messages.accept import Acceptor
-from heliograph.messages.sealed_text import text_sealer
 from heliograph.otp.code import Codes
 from heliograph.otp.issue import OtpExtension, OtpRequest
+from heliograph.otp.sealed_text import text_sealer
 from heliograph.otp.verify import VerificationTry, Verified, Verifier
 from heliograph.text import parse_phone
 from tests.support.capability.sending import House

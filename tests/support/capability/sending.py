@@ -38,9 +38,9 @@ from heliograph.messages.accept.batch import SendResult as Accepted
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.carrier.turn import Turn
 from heliograph.messages.queue.rank import FairQueue
-from heliograph.messages.sealed_text import text_sealer
 from heliograph.messages.sweeps import take_over
 from heliograph.messages.tables import messages, sends
+from heliograph.otp.sealed_text import text_sealer
 from heliograph.wallet.tables import ledger_entries
 from tests.support.factories import SECRET_KEY, SENDER, open_account, open_carrier, send_request
 from tests.support.portal.rolled_up import count_all

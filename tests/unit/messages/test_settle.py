@@ -15,7 +15,7 @@ from heliograph.messages.carrier.settle import (
     settle_answer,
     settle_receipt,
 )
-from heliograph.messages.changes import Changes, MessageRow, requeued_run
+from heliograph.messages.changes.collect import Changes, MessageRow, requeued_run
 from heliograph.messages.queue.rank import rank_ahead
 from heliograph.messages.queue.sql import QueuedRun
 

@@ -7,7 +7,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from heliograph.base.secrets import SecretUnreadable
-from heliograph.messages.sealed_text import text_sealer
 from heliograph.otp.code import Codes, equal
 from heliograph.otp.limits import (
     LOCK_MS,
@@ -27,6 +26,7 @@ from heliograph.otp.request import (
     default_text,
     read_otp_verify_request,
 )
+from heliograph.otp.sealed_text import text_sealer
 from heliograph.text import count_segments
 
 ONE, OTHER = "0" * 31 + "1", "0" * 31 + "2"

@@ -39,9 +39,9 @@ from heliograph.messages.accept import (
     REFERENCE_MAX,
     TEXT_CHARACTERS_MAX,
 )
-from heliograph.messages.replies import REPLIES_MAX
+from heliograph.messages.read.replies import REPLIES_MAX
+from heliograph.messages.states import VALIDITY_S
 from heliograph.messages.tables import ERROR_CODES, SEND_TYPES, STATUSES
-from heliograph.messages.validity import VALIDITY_S
 from heliograph.text import GSM_7, SEGMENTS_MAX, UCS_2
 
 TAG: Final = "Messages"

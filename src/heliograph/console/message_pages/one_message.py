@@ -16,12 +16,12 @@ from heliograph.console.message_pages.carrier_choice import CarrierNames, carrie
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page
 from heliograph.messages import read
+from heliograph.messages.changes.events import event_ids
 from heliograph.messages.doubt import trace
 from heliograph.messages.doubt.decide import Decision
 from heliograph.messages.doubt.segments import Segment, segments
 from heliograph.messages.doubt.trace import TracedMessage
-from heliograph.messages.events import event_ids
-from heliograph.messages.message_ledger import charges_of
+from heliograph.messages.read.charges import charges_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.webhooks import endpoints, history
 

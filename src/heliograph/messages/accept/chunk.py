@@ -27,15 +27,15 @@ from heliograph.messages.accept.pricing import price
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.accept.store_sql import BatchRows
 from heliograph.messages.accept.tariff import Tariff
-from heliograph.messages.groups import GroupTally
-from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Ranks
-from heliograph.messages.read import CAMPAIGN_PREFIX
-from heliograph.messages.stop_reasons import (
+from heliograph.messages.groups import (
     ACCOUNT_SUSPENDED,
     DAILY_CAP_REACHED,
     INSUFFICIENT_CREDITS,
     SENDER_NOT_APPROVED,
+    GroupTally,
 )
+from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Ranks
+from heliograph.messages.read.message import CAMPAIGN_PREFIX
 from heliograph.requests import UsedKeys
 from heliograph.text import Phone
 

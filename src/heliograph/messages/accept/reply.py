@@ -16,7 +16,7 @@ from heliograph.messages.accept.acceptor import Acceptor, answering_sends, facts
 from heliograph.messages.accept.batch import SendBatch
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.queue.rank import FairQueue
-from heliograph.messages.validity import VALIDITY_DEFAULT_S
+from heliograph.messages.states import VALIDITY_DEFAULT_S
 from heliograph.requests import UsedKeys
 from heliograph.text import Phone, count_segments
 

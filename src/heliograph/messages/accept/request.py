@@ -10,7 +10,7 @@ from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError
 from heliograph.base.forms import BadParts, Form, as_text, quote_value
 from heliograph.base.unknown_fields import SENDING
 from heliograph.keys import CUSTOMER_ID_MAX
-from heliograph.messages.validity import VALIDITY_DEFAULT_S, VALIDITY_S
+from heliograph.messages.states import VALIDITY_DEFAULT_S, VALIDITY_S
 from heliograph.text import SEGMENTS_MAX, Phone, count_segments, parse_phones, read_country
 
 RECIPIENTS_PER_SEND_MAX: Final = 10_000  # keeps one transaction around 100 ms

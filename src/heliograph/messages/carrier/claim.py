@@ -25,7 +25,7 @@ from heliograph.messages.queue.sql import (
     QueuedRun,
     RunKey,
 )
-from heliograph.messages.read import OTP
+from heliograph.messages.read.message import OTP
 from heliograph.messages.states import CLAIMED, SEGMENT, SUBMITTING, all_parts
 
 log = Log(__name__)

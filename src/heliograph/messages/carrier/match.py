@@ -17,7 +17,6 @@ from heliograph.base import ids
 from heliograph.carriers import Receipt, ReceiptState
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.messages import message_lock
 from heliograph.messages.carrier import refs_sql
 from heliograph.messages.carrier.refs import (
     AS_IS,
@@ -42,7 +41,8 @@ from heliograph.messages.carrier.refs_sql import (
 )
 from heliograph.messages.carrier.settle import LAST_DIGITS, agrees, settle_receipt
 from heliograph.messages.carrier.store import store_changes
-from heliograph.messages.changes import Changes
+from heliograph.messages.changes import message_lock
+from heliograph.messages.changes.collect import Changes
 
 # in one transaction; of each kind, newest first, where they are only looked at
 UNMATCHED_AT_ONCE: Final = 500

@@ -18,7 +18,7 @@ from heliograph.database.statements import (
     Statement,
     Text,
 )
-from heliograph.messages.message_lock import MessageIds
+from heliograph.messages.changes.message_lock import MessageIds
 from heliograph.messages.states import MESSAGE, QUEUED
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 
 from heliograph.carriers import Outcome, Receipt, SubmitAnswer
 from heliograph.database.hot import HotTx
-from heliograph.messages import message_lock
 from heliograph.messages.carrier import match, refs
 from heliograph.messages.carrier.inflight_sql import (
     DOUBT,
@@ -20,7 +19,8 @@ from heliograph.messages.carrier.inflight_sql import (
 from heliograph.messages.carrier.refs import CarrierFacts
 from heliograph.messages.carrier.settle import settle_answer
 from heliograph.messages.carrier.store import store_changes
-from heliograph.messages.changes import Changes
+from heliograph.messages.changes import message_lock
+from heliograph.messages.changes.collect import Changes
 
 
 async def record(

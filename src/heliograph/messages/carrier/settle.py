@@ -6,7 +6,7 @@ from typing import Final
 
 from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
 from heliograph.messages.carrier.inflight_sql import InFlight
-from heliograph.messages.changes import Changes, MessageRow, Requeued
+from heliograph.messages.changes.collect import Changes, MessageRow, Requeued
 from heliograph.messages.states import (
     DELIVERED,
     ERROR_MESSAGES,

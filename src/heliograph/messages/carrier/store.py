@@ -6,18 +6,20 @@ from collections import defaultdict
 
 from heliograph.base import ids
 from heliograph.database.hot import HotTx, run_meanwhile
-from heliograph.messages import groups, rollups
+from heliograph.messages import groups
 from heliograph.messages.accept import read_sql
 from heliograph.messages.carrier import messages_sql
 from heliograph.messages.carrier.inflight_sql import OUTSTANDING, InFlightOf
 from heliograph.messages.carrier.messages_sql import SettledMessage
 from heliograph.messages.carrier.settle import move, refund_due
 from heliograph.messages.carrier.withdrawn_by_opt_out import find_unwanted
-from heliograph.messages.changes import Changes, MessageRow, requeued_run
-from heliograph.messages.events import events_of, listeners_of_changes
+from heliograph.messages.changes import rollups
+from heliograph.messages.changes.collect import Changes, MessageRow, requeued_run
+from heliograph.messages.changes.events import events_of, listeners_of_changes
+from heliograph.messages.changes.tallies import tallies_added
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.queue.sql import QUEUE_AGAIN
-from heliograph.messages.read import CAMPAIGN_PREFIX
+from heliograph.messages.read.message import CAMPAIGN_PREFIX
 from heliograph.messages.states import FAILED
 from heliograph.wallet import INSERT_ENTRIES, Entry, alarm, ledger
 from heliograph.wallet.store_figures import RefundedWallet, store_refunded
@@ -46,7 +48,7 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
     if refunds:
         await _pay_back(tx, refunds, changes.now_ms)
     await _queue_again(tx, carrier_id, changes)
-    if moved := groups.tallies_added(changes.messages.values()):
+    if moved := tallies_added(changes.messages.values()):
         await groups.add(tx, moved.items(), carrier_id)
     await rollups.mark(tx, changes.messages.values())
     await emit_rows(tx, event_rows)

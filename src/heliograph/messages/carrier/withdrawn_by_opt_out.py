@@ -12,7 +12,7 @@ from typing import Final
 from heliograph.base import ids
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row
-from heliograph.messages.changes import MessageRow
+from heliograph.messages.changes.collect import MessageRow
 from heliograph.opt_outs.tables import of_phone
 
 

@@ -34,9 +34,9 @@ from heliograph.messages.carrier.messages_sql import RESENT, ResentParts
 from heliograph.messages.carrier.refs import CarrierFacts
 from heliograph.messages.carrier.settle import move, settle_answer, settle_receipt
 from heliograph.messages.carrier.store import store_changes
-from heliograph.messages.changes import Changes, MessageRow, Requeued
-from heliograph.messages.message_lock import lock_messages
-from heliograph.messages.read import OTP
+from heliograph.messages.changes.collect import Changes, MessageRow, Requeued
+from heliograph.messages.changes.message_lock import lock_messages
+from heliograph.messages.read.message import OTP
 from heliograph.messages.states import FAILED, IN_DOUBT, QUEUED, SEGMENT
 
 T = TypeVar("T")

@@ -20,7 +20,8 @@ from heliograph.messages.carrier.refs_sql import (
 )
 from heliograph.messages.carrier.settle import agrees, settle_receipt
 from heliograph.messages.carrier.store import store_changes
-from heliograph.messages.changes import Changes, MessageRow, row_of
+from heliograph.messages.changes.collect import Changes, MessageRow, row_of
+from heliograph.messages.changes.message_lock import lock_messages
 from heliograph.messages.doubt import decide
 from heliograph.messages.doubt.doubts_sql import (
     DOUBTS_OF,
@@ -31,7 +32,6 @@ from heliograph.messages.doubt.doubts_sql import (
 )
 from heliograph.messages.doubt.receipts import adopt
 from heliograph.messages.doubt.unmatched import parse_id, receipt_not_found
-from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.states import FINAL_RECEIPTS, SENT
 
 

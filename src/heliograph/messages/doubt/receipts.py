@@ -38,11 +38,11 @@ from heliograph.messages.carrier.settle import (
     settle_receipt,
 )
 from heliograph.messages.carrier.store import store_changes
-from heliograph.messages.changes import Changes
+from heliograph.messages.changes.collect import Changes
+from heliograph.messages.changes.message_lock import lock_messages
 from heliograph.messages.doubt import doubts_sql
 from heliograph.messages.doubt.doubts_sql import OnTheWire, OwedReceiptQuery, StoredReceipt
 from heliograph.messages.doubt.plausible_match import may_belong
-from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.states import FINAL_RECEIPTS
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
 

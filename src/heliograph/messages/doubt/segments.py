@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.paging import CLOCK_SLACK_MS
 from heliograph.messages.doubt.trace import TracedMessage, decisions
-from heliograph.messages.read import Message
+from heliograph.messages.read.message import Message
 from heliograph.messages.states import QUEUED
 from heliograph.messages.tables import carrier_refs, queue
 

@@ -15,13 +15,9 @@ from heliograph.base.forms import quote_value
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, Span, first_id_of
 from heliograph.carriers.smpp.statuses import meaning_of
 from heliograph.database.reads import records_of
-from heliograph.messages.read import (
-    LOOKED_AT_MAX,
-    MESSAGE_PREFIX,
-    OTP,
-    Message,
-)
-from heliograph.messages.read_sql import messages_with
+from heliograph.messages.read.message import MESSAGE_PREFIX, OTP, Message
+from heliograph.messages.read.query import messages_with
+from heliograph.messages.read.report_page import LOOKED_AT_MAX
 from heliograph.messages.states import IN_DOUBT, QUEUED, RESEND_AFTER_MS
 from heliograph.messages.tables import (
     inflight,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from heliograph.base.csv.cells import DELIMITER, line_of, neutralize
-from heliograph.messages.read import Message, as_record
+from heliograph.messages.read.message import Message, as_record
 
 # messages that are read at once, and so in memory
 PAGE: Final = 2_000

@@ -24,12 +24,11 @@ from heliograph.messages.carrier.withdrawn_by_opt_out import (
     MAY_BE_UNWANTED,
     is_withdrawn,
 )
-from heliograph.messages.message_lock import lock_messages
+from heliograph.messages.changes.message_lock import lock_messages
 from heliograph.messages.queue.rank import FAIR_SPACING_US
 from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
-from heliograph.messages.states import MESSAGE, QUEUED
+from heliograph.messages.states import MESSAGE, QUEUED, VALIDITY_S
 from heliograph.messages.sweeps.sweep import fail_taken
-from heliograph.messages.validity import VALIDITY_S
 from heliograph.opt_outs.due_notes import OptedOutPhone
 from heliograph.opt_outs.tables import of_phone
 

@@ -22,8 +22,8 @@ from heliograph.database.hot import HotTx
 from heliograph.database.statements import BigInt, Id, Int, Row, SmallInt, Text, portable
 from heliograph.messages import groups
 from heliograph.messages.carrier.store import store_changes
-from heliograph.messages.changes import Changes
-from heliograph.messages.message_lock import lock_messages
+from heliograph.messages.changes.collect import Changes
+from heliograph.messages.changes.message_lock import lock_messages
 from heliograph.messages.queue.rank import HELD_FROM_US, RESTORED_FROM_US, rank_ahead
 from heliograph.messages.queue.sql import QUEUE_AGAIN, TAKE_RUNS, QueuedRun, queue_columns
 from heliograph.messages.states import CLAIMED, QUEUED

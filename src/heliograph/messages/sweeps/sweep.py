@@ -25,8 +25,8 @@ from heliograph.messages.carrier.inflight_sql import (
 from heliograph.messages.carrier.messages_sql import RESENT, ResentParts
 from heliograph.messages.carrier.settle import move
 from heliograph.messages.carrier.store import store_changes
-from heliograph.messages.changes import Changes, Requeued
-from heliograph.messages.message_lock import lock_messages
+from heliograph.messages.changes.collect import Changes, Requeued
+from heliograph.messages.changes.message_lock import lock_messages
 from heliograph.messages.queue.rank import BULK_FROM_US, HELD_FROM_US, FairQueue, Ranks
 from heliograph.messages.queue.sql import (
     QUEUE,

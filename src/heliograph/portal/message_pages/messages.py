@@ -14,10 +14,10 @@ from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import PageWanted, read_page
 from heliograph.messages import read
+from heliograph.messages.changes.events import event_ids
 from heliograph.messages.doubt import trace
 from heliograph.messages.doubt.segments import Segment, segments
-from heliograph.messages.events import event_ids
-from heliograph.messages.message_ledger import charges_of
+from heliograph.messages.read.charges import charges_of
 from heliograph.messages.reports import report_file, report_filters
 from heliograph.messages.tables import SEND_TYPES, STATUSES
 from heliograph.otp.code import ID_PREFIX as OTP_PREFIX

@@ -24,7 +24,7 @@ from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.database.pruning import ROWS_AT_ONCE
 from heliograph.jobs import pruning, retention
 from heliograph.messages.accept import Chunker
-from heliograph.messages.read import as_record, message_of
+from heliograph.messages.read.message import as_record, message_of
 from heliograph.messages.reports.count_rollups import mark_again
 from heliograph.messages.retention.retention import (
     NOTHING,

@@ -10,7 +10,7 @@ import pytest
 
 from heliograph.base import ids
 from heliograph.carriers import Outcome
-from heliograph.messages import read
+from heliograph.messages.read import report_page
 from tests.support.api.service import Loop
 from tests.support.capability.sending import House
 from tests.support.capability.webhooks import endpoint
@@ -88,8 +88,8 @@ def test_a_rare_status_is_found_far_down(
     link.answer(*link.open.values(), outcome=Outcome.REFUSED)
     run_loop(link.turn.run_once())
     sent(phones(50))
-    monkeypatch.setattr(read, "_MESSAGES_AT_ONCE", 10)
-    monkeypatch.setattr(read, "LOOKED_AT_MAX", 10)
+    monkeypatch.setattr(report_page, "_MESSAGES_AT_ONCE", 10)
+    monkeypatch.setattr(report_page, "LOOKED_AT_MAX", 10)
     [found] = rows(visitor, f"{root}/messages/export?status=failed")
     assert (found["id"], found["error_code"]) == (failed, "carrier_rejected")
     assert (found["credits"], found["credits_refunded"]) == ("1", "1")

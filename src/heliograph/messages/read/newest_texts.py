@@ -8,12 +8,10 @@ from sqlalchemy.engine import Connection
 
 from heliograph.database.database import RawId
 from heliograph.database.reads import records_of
-from heliograph.messages.read import Message
-from heliograph.messages.read_sql import messages_with
+from heliograph.messages.read.message import WHOLE_MESSAGES, Message
 from heliograph.messages.tables import messages
 
 PHONES_MAX: Final = 1_000  # asked for at once: as many as a page of a list may have
-_WHOLE: Final = messages_with(Message._fields)
 
 
 class NewerThan(NamedTuple):
@@ -52,6 +50,6 @@ def newest_to(
     )
     newest_ids = tx.execute(sa.select(newest).select_from(wanted)).scalars()
     found = [each for each in newest_ids if each is not None]
-    query = _WHOLE.where(messages.c.id.in_(found))
+    query = WHOLE_MESSAGES.where(messages.c.id.in_(found))
     read = records_of(Message, tx.execute(query)) if found else []
     return {each.recipient: each for each in read if each.recipient is not None}

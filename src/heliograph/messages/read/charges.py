@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.paging import PageWanted, Span
-from heliograph.messages.read import CAMPAIGN_PREFIX, SEND_PREFIX, Message
+from heliograph.messages.read.message import CAMPAIGN_PREFIX, SEND_PREFIX, Message
 from heliograph.messages.tables import sends
 from heliograph.wallet import Entry, account_ledger
 

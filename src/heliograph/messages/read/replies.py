@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import Id, Insert, Row
-from heliograph.messages.read import INBOUND_PREFIX, Message
+from heliograph.messages.read.message import INBOUND_PREFIX, Message
 from heliograph.messages.tables import answering_sends, message_replies
 
 REPLIES_MAX: Final = 20  # ids that a message shows; `GET /inbound` has all

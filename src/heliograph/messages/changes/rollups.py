@@ -3,9 +3,9 @@ A report costs the same whether it is about ten messages or ten million.
 
 The roll-ups of a quarter of an hour are a function of the messages that were accepted in it.
 Whoever changes one of these marks its quarter, in the same transaction, and marked quarters are
-counted anew a few seconds later (`count_rollups.py`). A mark lasts for some seconds, in which the
-process marks the quarter no more: so a carrier's turn, which is a hot path, rarely has anything to
-store.
+counted anew a few seconds later (`reports/count_rollups.py`). A mark lasts for some seconds, in
+which the process marks the quarter no more: so a carrier's turn, which is a hot path, rarely has
+anything to store.
 """
 
 import os
@@ -15,13 +15,13 @@ from typing import Final
 from heliograph.base import clock
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BigInt, Insert, Row, SmallInt
-from heliograph.messages.changes import MessageRow
+from heliograph.messages.changes.collect import MessageRow
 from heliograph.messages.groups import SLOTS
 from heliograph.messages.tables import QUARTER_MS
 
 MARKED_FOR_MS: Final = 5_000
 # A mark of which less is left is renewed: a transaction that relies on it is committed while it
-# lasts, or shortly after (SETTLED_AFTER_MS in count_rollups.py).
+# lasts, or shortly after (SETTLED_AFTER_MS in reports/count_rollups.py).
 RENEWED_AT_MS: Final = 1_000
 # An id begins with 48 bits of milliseconds. Messages whose ids share the first 32 bits were
 # accepted within this time.

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from heliograph.base import ids
-from heliograph.messages.changes import Changes, MessageRow
-from heliograph.messages.message_lock import LockedMessage
-from heliograph.messages.read import Message, as_record
+from heliograph.messages.changes.collect import Changes, MessageRow
+from heliograph.messages.changes.message_lock import LockedMessage
+from heliograph.messages.read.message import Message, as_record
 from heliograph.messages.states import DELIVERED, FAILED, SENT
 from heliograph.webhooks import Event, Listeners, parse_listeners
 

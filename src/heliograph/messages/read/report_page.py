@@ -1,68 +1,30 @@
-"""Reads messages as clients see them: one with its timeline, and reports of many (docs/api.md,
-"Messages" and "Reports").
+"""Reads pages of an account's messages, newest first (docs/api.md, "Reports").
 
 There is no index of an account's messages: it would cost every send a second, random write. A send
 and its messages are one run of ids (tables.py). So a report walks the account's sends, newest
 first, and looks its messages up by the ids that follow from them.
 """
 
-import json
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.base.clock import rfc3339, rfc3339_or_none
-from heliograph.base.errors import NotFound
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, PageWanted, Span, first_id_of
-from heliograph.database.arrays import literal
 from heliograph.database.reads import records_of
-from heliograph.messages.read_sql import messages_with
-from heliograph.messages.states import DELIVERED, FAILED, QUEUED, SENT
+from heliograph.messages.read.message import WHOLE_MESSAGES, Message
+from heliograph.messages.read.query import among
 from heliograph.messages.tables import messages, sends
 
-MESSAGE_PREFIX: Final = "msg"
-SEND_PREFIX: Final = "snd"
-CAMPAIGN_PREFIX: Final = "cmp"
-INBOUND_PREFIX: Final = "inb"
 NO_SEND: Final = "0" * 32  # an id that no send has
-OTP: Final = "otp"
 
 # messages that one page looks through for a rare status, or sends for a rare type or sender, 50 ms:
 # then it ends early, and its cursor goes on
 LOOKED_AT_MAX: Final = 10_000
 _SENDS_AT_ONCE: Final = 1_000
 _MESSAGES_AT_ONCE: Final = 5_000
-
-
-class Message(NamedTuple):
-    """Holds a message with what it shares with its send. Ids are raw; `text` and `recipient` are
-    None after retention.
-    """
-
-    id: str
-    send_id: str
-    type: str
-    sender: str
-    recipient: int | None
-    country_code: str | None
-    text: str | None
-    encoding: str
-    segments: int
-    credits: int
-    refunded: int
-    status: str
-    error_code: str | None
-    error_message: str | None
-    reference: str | None
-    sandbox: bool
-    created_at_ms: int
-    sent_at_ms: int | None
-    delivered_at_ms: int | None
-    failed_at_ms: int | None
-    campaign_id: str | None
 
 
 class Filters(NamedTuple):
@@ -87,56 +49,6 @@ class Page(NamedTuple):
     next_before: str | None
 
 
-_MESSAGES: Final = messages_with(Message._fields)
-
-
-def message_of(tx: Connection, account_id: str, message_id: str, *, sandbox: bool) -> Message:
-    """Returns the message with this id in text form. Raises NotFound, also for another account's
-    and the other mode's.
-    """
-    raw = ids.raw_of_text(MESSAGE_PREFIX, message_id)
-    row = (
-        None
-        if raw is None
-        else tx.execute(
-            _MESSAGES.where(
-                messages.c.id == raw,
-                messages.c.account_id == account_id,
-                messages.c.sandbox.is_(sandbox),
-            )
-        ).one_or_none()
-    )
-    if row is None:
-        raise NotFound("There is no such message.")
-    return Message(**row._asdict())
-
-
-def one_time_passwords(tx: Connection, message_ids: Iterable[str]) -> set[str]:
-    """Returns which of these are ids, in text form, of one-time passwords, whoever they belong
-    to.
-    """
-    raw = {message_id: ids.raw_of_text(MESSAGE_PREFIX, message_id) for message_id in message_ids}
-    wanted = sorted(each for each in raw.values() if each is not None)
-    if not wanted:
-        return set()
-    found = set(
-        tx.execute(
-            sa.select(messages.c.id)
-            .join_from(messages, sends, sends.c.id == messages.c.send_id)
-            .where(_among(tx, messages.c.id, wanted), sends.c.type == OTP)
-        ).scalars()
-    )
-    return {message_id for message_id, each in raw.items() if each in found}
-
-
-def handed_to(tx: Connection, carrier_id: int, raw_ids: list[str]) -> set[str]:
-    """Returns which of these messages (raw ids) are with this carrier, or are to go there."""
-    query = sa.select(messages.c.id).where(
-        _among(tx, messages.c.id, raw_ids), messages.c.carrier_id == carrier_id
-    )
-    return set(tx.execute(query).scalars()) if raw_ids else set()
-
-
 def report(
     tx: Connection, account_id: str, wanted: PageWanted, filters: Filters, *, sandbox: bool
 ) -> Page:
@@ -152,7 +64,7 @@ def _to_recipient(
     tx: Connection, account_id: str, sandbox: bool, wanted: PageWanted, filters: Filters
 ) -> Page:
     """Returns a page by the index of messages by recipient."""
-    query = _MESSAGES.where(
+    query = WHOLE_MESSAGES.where(
         messages.c.account_id == account_id,
         messages.c.recipient == filters.recipient,
         messages.c.sandbox.is_(sandbox),
@@ -178,8 +90,8 @@ def _walk_sends(
         run = [each.id for each in batch if each.passes]
         if run:
             # the bounds leave out partitions
-            query = _MESSAGES.where(
-                _among(tx, messages.c.id, run), messages.c.id.between(min(run), max(run))
+            query = WHOLE_MESSAGES.where(
+                among(tx, messages.c.id, run), messages.c.id.between(min(run), max(run))
             )
             if filters.status is not None:
                 query = query.where(messages.c.status == filters.status)
@@ -191,19 +103,6 @@ def _walk_sends(
         if looked_at >= LOOKED_AT_MAX:
             return Page(found, min(each.id for each in batch))
     return _page(found, wanted.limit)
-
-
-def _among(tx: Connection, column: sa.Column[str], raw_ids: list[str]) -> sa.ColumnElement[bool]:
-    """Returns `IN` with one value for all ids: thousands of them as values each would keep the
-    interpreter, and so every other request, for 0.1 s.
-    """
-    if tx.dialect.name == "postgresql":
-        return column == sa.any_(
-            sa.cast(sa.literal(literal(raw_ids), sa.Text), sa.ARRAY(sa.Uuid(as_uuid=False)))
-        )
-    return column.in_(
-        sa.select(sa.func.json_each(json.dumps(raw_ids)).table_valued("value").c.value)
-    )
 
 
 def _page(found: list[Message], limit: int) -> Page:
@@ -321,56 +220,3 @@ def _id_bounds(column: sa.Column[str], span: Span) -> list[sa.ColumnElement[bool
     if span.until_ms is not None:
         bounds.append(column < first_id_of(span.until_ms + CLOCK_SLACK_MS))
     return bounds
-
-
-def as_record(message: Message) -> dict[str, Any]:
-    """Returns the fields of a message (docs/api.md, "Messages")."""
-    return {
-        "id": ids.text_of_raw(MESSAGE_PREFIX, message.id),
-        "send_id": ids.text_of_raw(SEND_PREFIX, message.send_id),
-        "campaign_id": None
-        if message.campaign_id is None
-        else ids.text_of_raw(CAMPAIGN_PREFIX, message.campaign_id),
-        "type": message.type,
-        "sender": message.sender,
-        "recipient": None if message.recipient is None else str(message.recipient),
-        "country_code": message.country_code,
-        "message": None if message.type == OTP else message.text,
-        "encoding": message.encoding,
-        "segments": message.segments,
-        "credits": message.credits,
-        "credits_refunded": message.refunded,
-        "status": message.status,
-        "error": _error(message),
-        "reference": message.reference,
-        "sandbox": bool(message.sandbox),
-        "created_at": rfc3339(message.created_at_ms),
-        "sent_at": rfc3339_or_none(message.sent_at_ms),
-        "delivered_at": rfc3339_or_none(message.delivered_at_ms),
-        "failed_at": rfc3339_or_none(message.failed_at_ms),
-    }
-
-
-def _error(message: Message) -> dict[str, str | None] | None:
-    return (
-        None
-        if message.error_code is None
-        else {"code": message.error_code, "message": message.error_message}
-    )
-
-
-def timeline(message: Message) -> list[dict[str, str | None]]:
-    """Returns what became of a message and when, oldest first: `{status, at, detail}`. The
-    detail of a failure is why.
-    """
-    moments = (
-        (QUEUED, message.created_at_ms, None),
-        (SENT, message.sent_at_ms, None),
-        (DELIVERED, message.delivered_at_ms, None),
-        (FAILED, message.failed_at_ms, message.error_message),
-    )
-    return [
-        {"status": status, "at": rfc3339(at_ms), "detail": detail}
-        for status, at_ms, detail in moments
-        if at_ms is not None
-    ]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from heliograph.base import ids
-from heliograph.messages.message_lock import LockedMessage
+from heliograph.messages.changes.message_lock import LockedMessage
 from heliograph.messages.queue.rank import rank_ahead
 from heliograph.messages.queue.sql import QueuedRun
 

@@ -69,7 +69,7 @@ MAY_OPEN_A_TRANSACTION = {
     "database/postgresql/advisory_lock.py": (
         "a lock that is held for a moment only is a transaction's"
     ),
-    "campaigns/audience_lock.py": (
+    "campaigns/audience/audience_lock.py": (
         "each step of freezing an audience is a batch, and so a transaction"
     ),
     "campaigns/from_file.py": (

@@ -25,7 +25,7 @@ from xdist.remote import Producer
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from heliograph.base.log import Log
-from heliograph.campaigns import audience_lock
+from heliograph.campaigns.audience import audience_lock
 from heliograph.database import cache, commits, migrate
 from tests.support import compiled, dealing, prepared, trials
 from tests.support.crash import processes

@@ -69,14 +69,14 @@ MAY_OPEN_A_TRANSACTION = {
     "database/postgresql/advisory_lock.py": (
         "a lock that is held for a moment only is a transaction's"
     ),
-    "campaigns/audience_lock.py": (
+    "campaigns/audience/audience_lock.py": (
         "each step of freezing an audience is a batch, and so a transaction"
     ),
     "campaigns/from_file.py": (
         "a campaign to a file of numbers begins with a transaction, and each batch of them is one"
     ),
-    "inbound/receive.py": "a batch of texts from handsets is a transaction",
-    "inbound/overdue.py": "each text whose parts do not come is a transaction",
+    "inbound/receive/receiver.py": "a batch of texts from handsets is a transaction",
+    "inbound/receive/overdue.py": "each text whose parts do not come is a transaction",
     "otp/verify.py": "a batch of verifications is a transaction",
     "otp/erase.py": "each batch of texts that are erased is a transaction",
     "webhooks/deliver.py": "taking endpoints over, and letting them go, are transactions",

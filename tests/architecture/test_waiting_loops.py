@@ -44,8 +44,8 @@ EXCEPTIONS: Final = {
     ): "it is a thread, for the event loop may be what waits",
     ("database/migrate.py", "_months_or_none"): TRIES,
     ("database/migrate.py", "_try"): TRIES,
-    ("inbound/overdue.py", "forget_parts"): "it rests between batches, until none is left",
-    ("inbound/receive.py", "run"): (
+    ("inbound/receive/overdue.py", "forget_parts"): "it rests between batches, until none is left",
+    ("inbound/receive/receiver.py", "run"): (
         "it empties a list, and what it does after a fault depends on the fault"
     ),
     (

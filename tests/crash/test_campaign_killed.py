@@ -13,7 +13,8 @@ import sqlalchemy as sa
 
 from heliograph import campaigns
 from heliograph.base import clock
-from heliograph.campaigns import Campaign, audience_lock
+from heliograph.campaigns import Campaign
+from heliograph.campaigns.audience import audience_lock
 from heliograph.campaigns.states import WrongState
 from heliograph.campaigns.tables import campaigns as table
 from heliograph.database.database import Database
@@ -44,7 +45,7 @@ PROGRAM = """
 import io, sys, time
 from heliograph import campaigns
 from heliograph.database.database import Database
-from heliograph.campaigns import audience_lock
+from heliograph.campaigns.audience import audience_lock
 audience_lock.PEOPLE_PER_TRANSACTION = audience_lock.PEOPLE_PER_TRANSACTION_SQLITE = 10
 told = []
 def stay(people):

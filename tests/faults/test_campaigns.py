@@ -165,7 +165,7 @@ _LAUNCH = """
 import sys
 from heliograph import campaigns
 from heliograph.database.database import Database
-from heliograph.campaigns import audience_lock
+from heliograph.campaigns.audience import audience_lock
 audience_lock.PEOPLE_PER_TRANSACTION = audience_lock.PEOPLE_PER_TRANSACTION_SQLITE = 30
 def tell(people):
     print(people, flush=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from heliograph.inbound.receive import ANSWER_WITHIN_S
+from heliograph.inbound.receive.receiver import ANSWER_WITHIN_S
 from tests.support.faults.carriers import CarrierUnderTest
 from tests.support.faults.deployment import ALONE, Deployment
 from tests.support.faults.handsets import TextsSeen, compared, own_number, stored, taken

@@ -14,7 +14,7 @@ from heliograph.base.csv.columns import PHONE_COLUMNS
 from heliograph.base.csv.reader import text_of
 from heliograph.base.errors import InvalidRequest
 from heliograph.campaigns import Numbers
-from heliograph.campaigns.numbers_file import NumberRow
+from heliograph.campaigns.audience.numbers_file import NumberRow
 from heliograph.contacts.csv_file import ContactRow, Sheet
 
 PHONES = ("233201234567", "233207654321")

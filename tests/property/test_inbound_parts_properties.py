@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from heliograph.carriers.link import BINARY, LATIN_1, HandsetText
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.handset_text import read_handset_text
-from heliograph.inbound.decode import TextPiece, decode
-from heliograph.inbound.parts import Assembly, PartedText
+from heliograph.inbound.receive.decode import TextPiece, decode
+from heliograph.inbound.receive.parts import Assembly, PartedText
 from heliograph.text import GSM_7, UCS_2
 from heliograph.text.segments import gsm7_octets
 

@@ -12,7 +12,7 @@ from heliograph.base import clock
 from heliograph.base.periodic import until
 from heliograph.carriers.smpp import SmppSettings
 from heliograph.carriers.smsc import handsets
-from heliograph.inbound.overdue import store_all_overdue
+from heliograph.inbound.receive.overdue import store_all_overdue
 from heliograph.text import count_segments, split_segments
 from tests.support.wire.raw_client import Served, serving
 from tests.support.wire.receiving_texts import StoredText, taking

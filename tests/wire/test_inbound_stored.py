@@ -18,11 +18,11 @@ from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.handset_text import read_handset_text
 from heliograph.database.database import Database
 from heliograph.inbound import OwnNumber
-from heliograph.inbound import receive as takers
-from heliograph.inbound.overdue import forget_parts, store_all_overdue
-from heliograph.inbound.parts import WAITED_MS
-from heliograph.inbound.receive import InboundReceiver
-from heliograph.inbound.record import REPEATED_WITHIN_MS, record
+from heliograph.inbound.receive import receiver as takers
+from heliograph.inbound.receive.overdue import forget_parts, store_all_overdue
+from heliograph.inbound.receive.parts import WAITED_MS
+from heliograph.inbound.receive.receiver import InboundReceiver
+from heliograph.inbound.receive.record import REPEATED_WITHIN_MS, record
 from heliograph.inbound.tables import inbound, inbound_parts
 from tests.support.factories import open_carrier
 from tests.support.wire.handset_texts import LONG, PHONE, long_text, text_of

@@ -1,6 +1,9 @@
 """Manages campaigns: one text for many people is stored, paid for, and sent chunk by chunk."""
 
-from heliograph.campaigns.audience_lock import take_from_dead_processes
+from heliograph.campaigns.audience.audience_lock import take_from_dead_processes
+from heliograph.campaigns.audience.forget_recipients import forget_some
+from heliograph.campaigns.audience.numbers_file import Numbers
+from heliograph.campaigns.audience.price import Quote
 from heliograph.campaigns.campaign import ID_PREFIX, Campaign, find, of_groups, page, text_id
 from heliograph.campaigns.draft import (
     create,
@@ -8,7 +11,6 @@ from heliograph.campaigns.draft import (
     read_preview_request,
     senders_for,
 )
-from heliograph.campaigns.forget_recipients import forget_some
 from heliograph.campaigns.from_file import FileResult, create_listed
 from heliograph.campaigns.lifecycle import (
     audience_size,
@@ -21,8 +23,6 @@ from heliograph.campaigns.lifecycle import (
     start_due,
     start_soon,
 )
-from heliograph.campaigns.numbers_file import Numbers
-from heliograph.campaigns.price import Quote
 from heliograph.campaigns.record import as_record
 from heliograph.campaigns.start_time import read_start_time
 

@@ -12,13 +12,13 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts import quotas
 from heliograph.base import clock
 from heliograph.base.errors import InvalidRequest
-from heliograph.campaigns.audience import Tell, clear
-from heliograph.campaigns.audience_lock import AudienceLock
+from heliograph.campaigns.audience.audience_lock import AudienceLock
+from heliograph.campaigns.audience.fill_in import Filling
+from heliograph.campaigns.audience.freeze import Tell, clear
+from heliograph.campaigns.audience.numbers_file import BadNumberRow, NumberRow, Numbers
+from heliograph.campaigns.audience.recipients import CampaignRecipient, store
 from heliograph.campaigns.campaign import Campaign, by_id, change
 from heliograph.campaigns.draft import CampaignRequest, create, encode_audience
-from heliograph.campaigns.fill_in import Filling
-from heliograph.campaigns.numbers_file import BadNumberRow, NumberRow, Numbers
-from heliograph.campaigns.recipients import CampaignRecipient, store
 from heliograph.campaigns.states import CAMPAIGN
 from heliograph.campaigns.tables import campaigns
 from heliograph.database.database import Database

@@ -16,13 +16,13 @@ from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceError
 from heliograph.base.log import Log
 from heliograph.campaigns import states
-from heliograph.campaigns.audience import Tell, clear, freeze, read_through
-from heliograph.campaigns.audience_lock import AudienceLock, AudienceTaken, is_taken
+from heliograph.campaigns.audience.audience_lock import AudienceLock, AudienceTaken, is_taken
+from heliograph.campaigns.audience.freeze import Tell, clear, freeze, read_through
+from heliograph.campaigns.audience.price import Quote, pricing_of
+from heliograph.campaigns.audience.recipients import Contacts, WrittenRecipients
 from heliograph.campaigns.campaign import Campaign, by_id, change, is_suspended, move, text_id
 from heliograph.campaigns.draft import require_sender
 from heliograph.campaigns.due_steps import IS_DUE
-from heliograph.campaigns.price import Quote, pricing_of
-from heliograph.campaigns.recipients import Contacts, WrittenRecipients
 from heliograph.campaigns.states import PAUSED_BY_OPERATOR, SCHEDULED, WrongState
 from heliograph.campaigns.tables import campaigns
 from heliograph.database.database import Database

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from heliograph.base.paging import first_id_of
-from heliograph.campaigns.audience_lock import SILENT_MS
+from heliograph.campaigns.audience.audience_lock import SILENT_MS
 from heliograph.campaigns.states import CAMPAIGN, PAUSED, SENDING
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import (

@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import InvalidRequest
+from heliograph.campaigns.audience.fill_in import Filling
+from heliograph.campaigns.audience.price import Quote
+from heliograph.campaigns.audience.recipients import Contacts, WrittenRecipients
 from heliograph.campaigns.campaign import Audience, Campaign
-from heliograph.campaigns.fill_in import Filling
 from heliograph.campaigns.lifecycle import NoRecipients
-from heliograph.campaigns.price import Quote
-from heliograph.campaigns.recipients import Contacts, WrittenRecipients
 from heliograph.campaigns.template import PHONE, TOO_MANY_SEGMENTS, FilledText, Template, counted
 from heliograph.text import SEGMENTS_MAX
 

@@ -2,7 +2,6 @@
 answered.
 """
 
-from heliograph.inbound.decode import ENCODINGS
 from heliograph.inbound.numbers import (
     OwnNumber,
     add_number,
@@ -26,7 +25,6 @@ from heliograph.inbound.retention import erase_some_inbound
 from heliograph.messages.read import INBOUND_PREFIX
 
 __all__ = [
-    "ENCODINGS",
     "INBOUND_PREFIX",
     "InboundText",
     "OwnNumber",
@@ -44,7 +42,6 @@ __all__ = [
     "keywords",
     "newest_inbound",
     "numbers_page",
-    "overdue",
     "receive",
     "remove_carrier_and_numbers",
     "remove_number",

@@ -2,7 +2,7 @@
 
 from heliograph.database.hot import HotTx
 from heliograph.database.pruning import ROWS_AT_ONCE
-from heliograph.inbound.inbound_sql import ERASE_TEXTS, BeforeId
+from heliograph.inbound.receive.store_sql import ERASE_TEXTS, BeforeId
 
 
 async def erase_some_inbound(tx: HotTx, until: str) -> tuple[int, bool]:

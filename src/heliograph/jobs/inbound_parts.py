@@ -10,7 +10,7 @@ from heliograph.base import clock
 from heliograph.base.periodic import repeat
 from heliograph.carriers import all_carriers
 from heliograph.database.database import Database
-from heliograph.inbound.overdue import forget_parts, store_all_overdue
+from heliograph.inbound.receive.overdue import forget_parts, store_all_overdue
 
 EVERY_S: Final = 60.0
 

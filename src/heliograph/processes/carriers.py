@@ -32,7 +32,7 @@ from heliograph.carriers.smpp.link import SmppLink
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import CARRIER, SCHEDULER, Lease
-from heliograph.inbound.receive import InboundReceiver
+from heliograph.inbound.receive.receiver import InboundReceiver
 from heliograph.messages.accept import Replier
 from heliograph.messages.carrier import facts_of
 from heliograph.messages.carrier.turn import Turn

@@ -29,7 +29,7 @@ from heliograph.base.errors import InsufficientCredits
 from heliograph.base.settings import Settings
 from heliograph.carriers import SIMULATOR, SIMULATOR_ID, routing, text_of_phone
 from heliograph.database.database import Database
-from heliograph.inbound import receive
+from heliograph.inbound.receive import receiver
 from heliograph.processes import serve
 from heliograph.text import GSM_7, Phone
 from heliograph.users import sign_ins
@@ -172,7 +172,7 @@ async def _answer_text(db: Database, say: Callable[[str], None]) -> None:
     text_key = f"demo {clock.now_ms()}"
     text = text_of_phone(RECIPIENT, NUMBER, ANSWER, GSM_7, text_key, None)
     try:
-        await receive.receive_texts(db, SIMULATOR_ID, SIMULATOR, [text])
+        await receiver.receive_texts(db, SIMULATOR_ID, SIMULATOR, [text])
     finally:
         await db.close_hot()
         db.close()

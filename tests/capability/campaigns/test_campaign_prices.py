@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from heliograph import accounts, campaigns
 from heliograph.base.errors import InvalidRequest
-from heliograph.campaigns.audience import read_through
-from heliograph.campaigns.price import Pricing
+from heliograph.campaigns.audience.freeze import read_through
+from heliograph.campaigns.audience.price import Pricing
 from heliograph.carriers import GENERAL, current_rates, routing
 from heliograph.database.database import Database
 from heliograph.messages.accept import FACTS, Tariff

@@ -9,7 +9,8 @@ import sqlalchemy as sa
 
 from heliograph import campaigns
 from heliograph.base import clock
-from heliograph.campaigns import expand, forget_recipients, from_file
+from heliograph.campaigns import expand, from_file
+from heliograph.campaigns.audience import forget_recipients
 from heliograph.campaigns.campaign import move
 from heliograph.campaigns.states import CAMPAIGN, CANCELED, PAUSED, WrongState
 from heliograph.campaigns.tables import campaigns as table

@@ -11,8 +11,9 @@ import sqlalchemy as sa
 from heliograph import accounts, campaigns
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceError
-from heliograph.campaigns import Campaign, audience_lock
-from heliograph.campaigns.audience_lock import AudienceLock, AudienceTaken
+from heliograph.campaigns import Campaign
+from heliograph.campaigns.audience import audience_lock
+from heliograph.campaigns.audience.audience_lock import AudienceLock, AudienceTaken
 from heliograph.campaigns.due_steps import QuickCheck, quick_check
 from heliograph.campaigns.states import CAMPAIGN, PAUSED_BY_OPERATOR, WrongState
 from heliograph.campaigns.tables import campaign_recipients

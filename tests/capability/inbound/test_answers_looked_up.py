@@ -14,7 +14,7 @@ from heliograph.base.clock import HOUR_MS
 from heliograph.database.hot import run_in
 from heliograph.database.partitions import month_of
 from heliograph.inbound import add_number
-from heliograph.inbound.record import record
+from heliograph.inbound.receive.record import record
 from tests.support.capability.inbox import Inbox, written
 from tests.support.capability.sent_messages import store_sent
 from tests.support.wire.handset_texts import PHONE, SHORT_CODE

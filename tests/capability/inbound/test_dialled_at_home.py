@@ -14,7 +14,7 @@ from heliograph.base.clock import HOUR_MS
 from heliograph.database.hot import run_in
 from heliograph.inbound import add_number
 from heliograph.inbound.keywords import KeywordOwner, save_keyword_for
-from heliograph.inbound.record import record
+from heliograph.inbound.receive.record import record
 from heliograph.inbound.tables import inbound
 from heliograph.opt_outs import OptOutOwner
 from heliograph.opt_outs.read import opt_outs_of

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
-from heliograph.inbound.route import ANSWERS_WITHIN_MS
+from heliograph.inbound.receive.route import ANSWERS_WITHIN_MS
 from heliograph.jobs.retention import retain
 from heliograph.messages.read.message import INBOUND_PREFIX, message_of
 from heliograph.messages.read.replies import REPLIES_MAX, answers_of

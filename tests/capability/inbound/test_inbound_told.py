@@ -6,10 +6,10 @@ from contextlib import suppress
 
 from heliograph.base import clock
 from heliograph.carriers.smpp.handset_text import read_handset_text
-from heliograph.inbound.events import EVENT_TEXT_MAX
-from heliograph.inbound.overdue import store_all_overdue
-from heliograph.inbound.parts import WAITED_MS
-from heliograph.inbound.record import record
+from heliograph.inbound.receive.events import EVENT_TEXT_MAX
+from heliograph.inbound.receive.overdue import store_all_overdue
+from heliograph.inbound.receive.parts import WAITED_MS
+from heliograph.inbound.receive.record import record
 from tests.support.capability.inbox import Inbox, written
 from tests.support.capability.webhooks import waiting
 from tests.support.factories import awaited

@@ -12,7 +12,7 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.paging import PageWanted
 from heliograph.carriers import HandsetText
 from heliograph.database.database import Database
-from heliograph.inbound.record import record
+from heliograph.inbound.receive.record import record
 from heliograph.inbound.tables import inbound, inbound_parts, numbers
 from heliograph.jobs.retention import retain
 from heliograph.messages.retention import read_retention

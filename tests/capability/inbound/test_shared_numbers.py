@@ -17,8 +17,8 @@ from heliograph.base.paging import PageWanted
 from heliograph.database.hot import run_in
 from heliograph.inbound import add_number, give_back_numbers, set_catch_all
 from heliograph.inbound.read import inbound_page
-from heliograph.inbound.record import record
-from heliograph.inbound.route import ANSWERS_WITHIN_MS
+from heliograph.inbound.receive.record import record
+from heliograph.inbound.receive.route import ANSWERS_WITHIN_MS
 from heliograph.messages.tables import inflight
 from tests.support.capability.commands import Run, typed
 from tests.support.capability.inbox import Inbox, written

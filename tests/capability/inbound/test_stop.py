@@ -11,7 +11,7 @@ from heliograph import senders
 from heliograph.base import clock
 from heliograph.inbound import add_number
 from heliograph.inbound.keywords import KeywordOwner, save_keyword_for
-from heliograph.inbound.record import record
+from heliograph.inbound.receive.record import record
 from heliograph.inbound.tables import inbound
 from heliograph.opt_outs import OptOutSource
 from heliograph.opt_outs.suppress import suppress

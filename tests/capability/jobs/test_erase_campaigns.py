@@ -12,7 +12,7 @@ from heliograph import campaigns
 from heliograph.base import clock
 from heliograph.campaigns import Campaign
 from heliograph.campaigns.advance import Advancer
-from heliograph.campaigns.audience_lock import SILENT_MS, AudienceLock, AudienceTaken
+from heliograph.campaigns.audience.audience_lock import SILENT_MS, AudienceLock, AudienceTaken
 from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.tables import campaigns as table

@@ -14,7 +14,7 @@ from heliograph import contacts, senders
 from heliograph.base import clock
 from heliograph.campaigns.advance import Advancer
 from heliograph.contacts import ContactOwner, ContactPatch
-from heliograph.inbound.record import record
+from heliograph.inbound.receive.record import record
 from heliograph.messages.accept import Chunker
 from heliograph.messages.accept.opt_out_lookups import LOOKUPS_BEFORE_LOCK
 from heliograph.messages.accept.read_sql import _LOCK_AND_LOOK, _LOCK_WALLETS

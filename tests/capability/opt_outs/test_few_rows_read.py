@@ -16,7 +16,7 @@ from heliograph.campaigns.tables import campaign_recipients
 from heliograph.database.arrays import literal
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BigInt, Nothing, Row, Statement
-from heliograph.inbound import replies_sql
+from heliograph.inbound.receive import replies_sql
 from heliograph.messages.accept import read_sql
 from heliograph.messages.carrier import withdrawn_by_opt_out
 from heliograph.messages.sweeps import opt_out

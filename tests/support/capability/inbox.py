@@ -7,7 +7,7 @@ from heliograph.carriers import HandsetText
 from heliograph.database.database import Database
 from heliograph.inbound import add_number, as_inbound_record
 from heliograph.inbound.read import inbound_text
-from heliograph.inbound.record import record
+from heliograph.inbound.receive.record import record
 from heliograph.text import GSM_7
 from tests.support.api.service import contract
 from tests.support.capability.webhooks import endpoint, events

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from heliograph.base import clock
 from heliograph.carriers import HandsetText
 from heliograph.inbound import add_number
-from heliograph.inbound.receive import receive_texts
+from heliograph.inbound.receive.receiver import receive_texts
 from heliograph.inbound.tables import inbound, numbers
 from heliograph.messages.accept import Replier
 from heliograph.opt_outs import OptOutOwner

@@ -12,7 +12,7 @@ from heliograph.carriers.smpp import SmppSettings
 from heliograph.carriers.smpp.link import SmppLink
 from heliograph.database.database import Database
 from heliograph.inbound import OwnNumber, add_number
-from heliograph.inbound.receive import InboundReceiver
+from heliograph.inbound.receive.receiver import InboundReceiver
 from heliograph.inbound.tables import inbound
 from tests.support.factories import open_account, open_carrier
 from tests.support.wire.handset_texts import SHORT_CODE

@@ -25,7 +25,7 @@ from heliograph.carriers import carrier_named
 from heliograph.database.database import Database
 from heliograph.database.hot import run_in
 from heliograph.inbound import add_number
-from heliograph.inbound.record import record
+from heliograph.inbound.receive.record import record
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.replay import replay_one
 from heliograph.webhooks.sign import headers, new_secret

@@ -23,7 +23,7 @@ from heliograph.api.openapi.parts import (
     ref,
     text,
 )
-from heliograph.inbound import ENCODINGS
+from heliograph.inbound.receive import ENCODINGS
 from heliograph.inbound.tables import ONE_SENDER_SCOPE, WHOLE_ACCOUNT_SCOPE
 
 TAG: Final = "Inbound"

@@ -15,7 +15,7 @@ def withdraw(
     tx: Connection, owner: OptOutOwner, phone: str, scope: OptOutScope, now_ms: int
 ) -> None:
     """Cancels and refunds all that is queued for a phone (E.164 digits) in the scope of an opt-out,
-    as `inbound.apply_keywords` does for a keyword. The opt-out was made at `now_ms`, in this
+    as `apply_keywords` does for a keyword. The opt-out was made at `now_ms`, in this
     transaction. Before whoever opened that goes on, what was accepted beside it is canceled, too.
     """
     unwanted = UnwantedTexts(owner.account_id, owner.sandbox, int(phone), scope.sender)

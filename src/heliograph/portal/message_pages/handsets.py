@@ -15,7 +15,8 @@ from heliograph.base.errors import NotFound, ServiceError
 from heliograph.base.forms import quote_value
 from heliograph.base.paging import PageWanted
 from heliograph.carriers import SIMULATOR, SIMULATOR_ID, HandsetText, routing, text_of_phone
-from heliograph.inbound import conversations, receive
+from heliograph.inbound import conversations
+from heliograph.inbound.receive import receiver
 from heliograph.messages import read
 from heliograph.messages.accept import Replier, read_send_request
 from heliograph.otp.code import SANDBOX_CODE
@@ -103,7 +104,7 @@ def write(request: PageRequest) -> Response:
 async def _store_text(request: PageRequest, text: HandsetText) -> None:
     """Stores a text that the phone wrote, and answers it if it is a keyword."""
     replier = Replier.for_acceptor(request.service.acceptor)
-    taken = await receive.receive_texts(request.db, SIMULATOR_ID, SIMULATOR, [text], replier)
+    taken = await receiver.receive_texts(request.db, SIMULATOR_ID, SIMULATOR, [text], replier)
     replier.wake(set(taken.replied))
 
 

@@ -16,7 +16,7 @@ from heliograph.base.log import Log, error_fields
 from heliograph.carriers import HandsetText, TextLink
 from heliograph.database.database import Database
 from heliograph.database.outage import is_conflict, is_refusal
-from heliograph.inbound.record import Recorded, record
+from heliograph.inbound.receive.record import Recorded, record
 from heliograph.messages.accept import Replier
 from heliograph.messages.sweeps import cancel_accepted_meanwhile
 

@@ -8,7 +8,12 @@ from typing import Final
 
 import msgspec
 
-from heliograph.campaigns.recipients import REACHED, AudienceMember, CampaignRecipient, Group
+from heliograph.campaigns.audience.recipients import (
+    REACHED,
+    AudienceMember,
+    CampaignRecipient,
+    Group,
+)
 from heliograph.campaigns.template import NAME, PHONE, Template
 
 _custom: Final = msgspec.json.Decoder(dict[str, str])

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from heliograph.carriers import HandsetText, PartOf
-from heliograph.inbound.decode import TextPiece
+from heliograph.inbound.receive.decode import TextPiece
 
 # the first part of a text waits so long for the others, and a whole one's are known so much longer
 WAITED_MS: Final = 30 * 60_000

@@ -11,7 +11,7 @@ from typing import Final
 
 from heliograph.base import clock
 from heliograph.base.paging import first_id_of
-from heliograph.campaigns.audience_lock import SILENT_MS
+from heliograph.campaigns.audience.audience_lock import SILENT_MS
 from heliograph.campaigns.campaign import audience_of
 from heliograph.campaigns.states import CAMPAIGN, CANCELED, DRAFT, PAUSED, RECIPIENTS_ERASED
 from heliograph.database.hot import HotTx

@@ -5,9 +5,9 @@ help, and who sends a word with a reply of its own.
 from typing import Final
 
 from heliograph.database.hot import HotTx
-from heliograph.inbound import replies_sql as sql
-from heliograph.inbound.apply_keywords import AppliedKeywords, PhonesKeyword
 from heliograph.inbound.keywords import KeywordAction, built_in_answer
+from heliograph.inbound.receive import replies_sql as sql
+from heliograph.inbound.receive.apply_keywords import AppliedKeywords, PhonesKeyword
 from heliograph.messages.accept import Replier, Reply
 from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from heliograph.carriers import BINARY
 from heliograph.database.hot import HotTx
-from heliograph.inbound import route_sql as sql
-from heliograph.inbound.apply_keywords import ReceivedKeyword
 from heliograph.inbound.keywords import IncomingText, KeywordAction, MatchedKeyword, match
-from heliograph.inbound.route import TextRoute
+from heliograph.inbound.receive import route_sql as sql
+from heliograph.inbound.receive.apply_keywords import ReceivedKeyword
+from heliograph.inbound.receive.route import TextRoute
 from heliograph.opt_outs import scope_of_sender
 
 

@@ -14,8 +14,8 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts import quotas
 from heliograph.base import clock
+from heliograph.campaigns.audience.refused_phones import refuses
 from heliograph.campaigns.campaign import AudienceHolder, Campaign
-from heliograph.campaigns.refused_phones import refuses
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.template import NAME
 from heliograph.contacts.tables import contacts

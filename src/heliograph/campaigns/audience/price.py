@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy.engine import Connection
 
+from heliograph.campaigns.audience.fill_in import Filling
+from heliograph.campaigns.audience.recipients import AudienceChunk, Group
 from heliograph.campaigns.campaign import Campaign
-from heliograph.campaigns.fill_in import Filling
-from heliograph.campaigns.recipients import AudienceChunk, Group
 from heliograph.text import Phone
 
 if TYPE_CHECKING:

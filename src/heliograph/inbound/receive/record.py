@@ -12,16 +12,20 @@ from heliograph.base import ids
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import HandsetText, PartOf
 from heliograph.database.hot import HotTx
-from heliograph.inbound import inbound_sql as sql
-from heliograph.inbound.apply_keywords import AppliedKeywords, ReceivedKeyword, apply_keywords
-from heliograph.inbound.decode import TextPiece, decode
-from heliograph.inbound.events import events_of
-from heliograph.inbound.former_tenants import built_in_word, keywords_for_former_tenants
 from heliograph.inbound.keywords import NOTHING, IncomingText, KeywordAction, find_keywords
-from heliograph.inbound.parts import Assembly, PartedText, key_of
 from heliograph.inbound.read import InboundText
-from heliograph.inbound.replies import answer
-from heliograph.inbound.route import TextRoute, Way, routes
+from heliograph.inbound.receive import store_sql as sql
+from heliograph.inbound.receive.apply_keywords import (
+    AppliedKeywords,
+    ReceivedKeyword,
+    apply_keywords,
+)
+from heliograph.inbound.receive.decode import TextPiece, decode
+from heliograph.inbound.receive.events import events_of
+from heliograph.inbound.receive.former_tenants import built_in_word, keywords_for_former_tenants
+from heliograph.inbound.receive.parts import Assembly, PartedText, key_of
+from heliograph.inbound.receive.replies import answer
+from heliograph.inbound.receive.route import TextRoute, Way, routes
 from heliograph.inbound.written_sender import WrittenSender
 from heliograph.messages.accept import Replier
 from heliograph.messages.read.replies import MessageReply, store_replies

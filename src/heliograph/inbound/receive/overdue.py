@@ -9,10 +9,10 @@ from heliograph.base import metrics
 from heliograph.base.log import Log
 from heliograph.database.database import Database
 from heliograph.database.pruning import PAUSE_S, ROWS_AT_ONCE
-from heliograph.inbound.inbound_sql import FORGET_PARTS, OVERDUE, Overdue
-from heliograph.inbound.parts import WAITED_MS
-from heliograph.inbound.receive import count
-from heliograph.inbound.record import store_overdue
+from heliograph.inbound.receive.parts import WAITED_MS
+from heliograph.inbound.receive.receiver import count
+from heliograph.inbound.receive.record import store_overdue
+from heliograph.inbound.receive.store_sql import FORGET_PARTS, OVERDUE, Overdue
 from heliograph.inbound.tables import inbound_parts
 
 TEXTS_AT_ONCE: Final = 1_000  # that are looked for; each is a transaction

@@ -10,11 +10,10 @@ from typing import Final, TypeAlias
 
 from sqlalchemy.engine import Connection
 
-from heliograph.campaigns.audience_lock import AudienceLock
-from heliograph.campaigns.campaign import Campaign
-from heliograph.campaigns.fill_in import Filling
-from heliograph.campaigns.price import Pricing
-from heliograph.campaigns.recipients import (
+from heliograph.campaigns.audience.audience_lock import AudienceLock
+from heliograph.campaigns.audience.fill_in import Filling
+from heliograph.campaigns.audience.price import Pricing
+from heliograph.campaigns.audience.recipients import (
     OPTED_OUT,
     AudienceChunk,
     AudienceMember,
@@ -22,6 +21,7 @@ from heliograph.campaigns.recipients import (
     WrittenRecipients,
     store,
 )
+from heliograph.campaigns.campaign import Campaign
 from heliograph.campaigns.template import FilledText, counted
 from heliograph.database.database import Database
 

@@ -8,7 +8,7 @@ from heliograph.base.clock import HOUR_MS
 from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
 from heliograph.database.partitions import first_id_of_month, month_of
-from heliograph.inbound import route_sql as sql
+from heliograph.inbound.receive import route_sql as sql
 from heliograph.inbound.written_sender import (
     WrittenSender,
     international,

@@ -128,6 +128,13 @@ class AllowedNetworks:
 CLOSED: Final = AllowedNetworks()
 
 
+def _is_within(inner: Network, outer: Network) -> bool:
+    """Returns whether all of a network is in another one, which may be of the other version."""
+    if isinstance(inner, IPv4Network):
+        return isinstance(outer, IPv4Network) and inner.subnet_of(outer)
+    return isinstance(outer, IPv6Network) and inner.subnet_of(outer)
+
+
 def allowed_networks(settings: Settings) -> AllowedNetworks:
     """Returns which closed networks the settings open for webhooks. Raises SettingError for a
     network that is never opened.
@@ -135,11 +142,7 @@ def allowed_networks(settings: Settings) -> AllowedNetworks:
     networks = tuple(ip_network(text) for text in settings.webhooks_allow_networks)
     for network in networks:
         kinds = _CLOSED_OF[network.version]
-        closed = next(
-            # both are of one version
-            (kind for kind in kinds if network.subnet_of(kind.network)),  # type: ignore[arg-type]
-            None,
-        )
+        closed = next((kind for kind in kinds if _is_within(network, kind.network)), None)
         if closed is not None and not closed.openable:
             raise SettingError(
                 "HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS",

@@ -18,13 +18,14 @@ from ipaddress import (
     ip_address,
     ip_network,
 )
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from heliograph.base.settings import SettingError, Settings
 from heliograph.base.short_texts import invalid_field
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
+AddressInfo = tuple[int, int, int, str, tuple[Any, ...]]  # as socket.getaddrinfo returns it
 
 URL_MAX: Final = 2_048  # characters; what servers commonly take
 HOST_MAX: Final = 253  # characters of a name (RFC 1035)
@@ -258,12 +259,8 @@ class AddressRefused(OSError):
         super().__init__("the address is not public")
 
 
-def guarded_socket(
-    info: tuple[int, int, int, str, tuple[str | int, ...]], allow: AllowedNetworks
-) -> socket.socket:
-    """Returns the socket that will be connected to `info`'s address, as getaddrinfo gives it.
-    Raises AddressRefused.
-    """
+def guarded_socket(info: AddressInfo, allow: AllowedNetworks) -> socket.socket:
+    """Returns the socket that will be connected to `info`'s address. Raises AddressRefused."""
     family, kind, protocol, _, where = info
     if (
         family not in (socket.AF_INET, socket.AF_INET6)

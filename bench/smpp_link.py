@@ -25,7 +25,7 @@ _RECEIPT = (
     b"id:%b sub:001 dlvrd:001 submit date:2601010000 done date:2601010000 stat:DELIVRD err:000"
     b" text:"
 )
-_ADDRESSES = pdu.encode_addresses("", (1, 1, "233201234567"), (5, 0))
+_ADDRESSES = pdu.encode_addresses("", pdu.SourceAddress(1, 1, "233201234567"), (5, 0))
 
 
 class FastSmsc(asyncio.Protocol):

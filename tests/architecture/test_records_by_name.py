@@ -3,6 +3,7 @@ stand in the order of the fields is checked by nothing else.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
@@ -24,6 +25,12 @@ BY_PLACE: Final = {
     "database/statements/row.py": "fills the rows of declared statements, which name them",
     "webhooks/events.py": "a text in the order in which a statement of the room writes it",
 }
+
+# an INSERT of all that is given, which lists its columns otherwise than by the row's names
+LISTED_BY_HAND: Final = re.compile(
+    r"INSERT INTO \S+(?: AS \w+)? \((?!\{columns_of\(\w+\)\}\))"
+    r"[^()]*(?:\([^()]*\)[^()]*)*\)\s+SELECT\s+(?:\w+\.)?\*"
+)
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -86,6 +93,57 @@ def test_a_record_that_is_filled_by_place_is_found(line: str) -> None:
 )
 def test_other_values_are_not(line: str) -> None:
     assert not list(_filled_by_place(ast.parse(line)))
+
+
+def test_an_insert_of_all_that_is_given_takes_its_columns_from_the_row() -> None:
+    places = [
+        f"{source.path}:{node.lineno}"
+        for source in sources(PACKAGE)
+        if not source.path.startswith("migrations/")
+        for node in _listed_by_hand(source.tree)
+    ]
+    assert not places, "\n".join(places)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "S = 'INSERT INTO queue (carrier_id, rank_us) SELECT * FROM :given AS g'",
+        "S = f'INSERT INTO queue AS q ({COLUMNS}) SELECT * FROM :given AS g {more}'",
+        "S = f'INSERT INTO queue ({columns_of(Run)}, tries) SELECT g.*, 0 FROM :given AS g'",
+    ],
+)
+def test_columns_that_are_listed_by_hand_are_found(line: str) -> None:
+    assert list(_listed_by_hand(ast.parse(line)))
+
+
+def test_columns_of_a_row_and_those_of_a_select_with_names_are_not() -> None:
+    assert not list(
+        _listed_by_hand(
+            ast.parse(
+                "A = f'INSERT INTO queue AS q ({columns_of(Run)}) SELECT * FROM :given AS g'\n"
+                "B = 'INSERT INTO queue (rank_us, tries) SELECT rank_us, 0 FROM :given AS g'"
+            )
+        )
+    )
+
+
+def _listed_by_hand(tree: ast.AST) -> Iterator[ast.expr]:
+    for node in nodes_of(tree):
+        if isinstance(node, ast.JoinedStr):
+            text = "".join(
+                str(part.value)
+                if isinstance(part, ast.Constant)
+                else f"{{{ast.unparse(part.value)}}}"
+                for part in node.values
+                if isinstance(part, ast.Constant | ast.FormattedValue)
+            )
+        elif isinstance(node, ast.Constant):
+            text = str(node.value)
+        else:
+            continue
+        if LISTED_BY_HAND.search(text):
+            yield node
 
 
 def _filled_by_place(tree: ast.AST) -> Iterator[ast.expr]:

@@ -1,10 +1,11 @@
-"""A value is known by its name: rows are not read by the places of their columns, and no call has a
-long row of values without names.
+"""A value is known by its name: rows are not read by the places of their columns, no call has a
+long row of values without names, and three values that belong together are no tuple.
 """
 
 import ast
+import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 import pytest
 
@@ -37,6 +38,28 @@ OF_ONE_KIND: Final = {
     ("webhooks/http/dns.py", "where[0]"),  # an address, as the standard library has it
 }
 
+TUPLE_MAX: Final = 2
+# tuples of more values, and why they have no names
+LONGER_TUPLES: Final = {
+    ("cli/__init__.py", "tuple[str | None, click.Command | None, list[str]]"): "click's own",
+    ("cli/command.py", "tuple[str | None, click.Command | None, list[str]]"): "click's own",
+    (
+        "messages/accept/tariff.py",
+        "tuple[str, frozenset[str] | None, bool]",
+    ): "a key of a dictionary, which nobody reads",
+    (
+        "messages/carrier/record.py",
+        "tuple[str, int, int]",
+    ): "a key of a dictionary, which nobody reads",
+    (
+        "webhooks/http/address_guard.py",
+        "tuple[int, int, int, str, tuple[Any, ...]]",
+    ): "an address, as the standard library has it",
+}
+# values of one kind, as many as there are
+_MANY: Final = re.compile(r"\btuple\[.*, \.\.\.\]|\b(Sequence|Iterable|Collection|list)\[")
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
 
 def test_no_row_is_read_by_place() -> None:
     found = list(_read_by_place())
@@ -51,6 +74,56 @@ def test_no_row_is_read_by_place() -> None:
 
 def test_no_call_has_more_values_than_names() -> None:
     assert not list(_long_calls())
+
+
+def test_no_tuple_has_more_values_than_names() -> None:
+    found = [
+        (source.path, node)
+        for source in sources(PACKAGE)
+        if not source.path.startswith("migrations/")
+        for node in _long_tuples(source.tree)
+    ]
+    places = [
+        f"{path}:{node.lineno} {ast.unparse(node)}"
+        for path, node in found
+        if (path, ast.unparse(node)) not in LONGER_TUPLES
+    ]
+    assert not places, "\n".join(places)
+    assert {(path, ast.unparse(node)) for path, node in found} == LONGER_TUPLES.keys()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "def read(line: str) -> tuple[str, str, str]: ...",
+        "def read(line: str) -> 'tuple[str, str, str]': ...",
+        "def read(of: list[tuple[int, int, str]]) -> None: ...",
+        "Key = tuple[str, str, int]",
+        "Key: TypeAlias = 'tuple[str, str, int]'",
+        "found: dict[tuple[int, str, str], int] = {}",
+        "def read(line): return key, wrong, value",
+        "def read(line): return (key, wrong, value) if line else None",
+        "def read(line) -> Line: return key, *values",
+        "async def read(line):\n    if line:\n        yield key, wrong, value",
+    ],
+)
+def test_a_tuple_of_more_values_than_names_is_found(line: str) -> None:
+    assert len(list(_long_tuples(ast.parse(line)))) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "def read(line: str) -> tuple[str, int]: return key, 1",
+        "def labels() -> tuple[str, ...]: return 'first', 'middle', 'last'",
+        "def labels() -> Sequence[str]: return 'first', 'middle', 'last'",
+        "def first() -> str:\n    def of(): ...\n    return of(1, 2, 3)",
+        "sorted(rows, key=lambda row: (row.a, row.b, row.c))",
+        "TEXT = 'a tuple[of, three, words] in a text'",
+    ],
+)
+def test_a_pair_and_values_of_one_kind_are_not(line: str) -> None:
+    assert not list(_long_tuples(ast.parse(line)))
 
 
 def test_every_statement_of_the_hot_paths_is_declared() -> None:
@@ -237,6 +310,55 @@ def _is_tuple(annotation: ast.expr | None) -> bool:
     if not (isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "tuple"):
         return False
     return "..." not in ast.unparse(annotation.slice)
+
+
+def _long_tuples(tree: ast.AST) -> Iterator[ast.expr]:
+    """Yields the types of tuples of more than two values, and such tuples that functions answer."""
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Subscript | ast.Constant) and _is_long_type(node):
+            yield node
+        elif isinstance(node, Function):
+            yield from _long_answers(node)
+
+
+def _is_long_type(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
+        if not (isinstance(node.value, str) and "tuple[" in node.value):
+            return False
+        try:
+            of_text = ast.parse(node.value, mode="eval")
+        except SyntaxError:  # it is no type, but a text
+            return False
+        return any(map(_is_long_type, ast.walk(of_text)))
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "tuple"
+        and isinstance(node.slice, ast.Tuple)
+        and len(node.slice.elts) > TUPLE_MAX
+    )
+
+
+def _long_answers(function: Function) -> Iterator[ast.Tuple]:
+    if function.returns is not None and _MANY.search(ast.unparse(function.returns)):
+        return
+    inside: list[ast.AST] = [*function.body]
+    while inside:
+        node = inside.pop()
+        if isinstance(node, Function | ast.Lambda):  # they answer for themselves
+            continue
+        inside += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Return | ast.Yield):
+            either = node.value
+            values = [either.body, either.orelse] if isinstance(either, ast.IfExp) else [either]
+            for value in values:
+                if isinstance(value, ast.Tuple) and _is_long(value):
+                    yield value
+
+
+def _is_long(value: ast.Tuple) -> bool:
+    has_star = any(isinstance(each, ast.Starred) for each in value.elts)
+    return has_star or len(value.elts) > TUPLE_MAX
 
 
 def _values_by_place(call: ast.Call) -> int:

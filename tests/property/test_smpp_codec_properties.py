@@ -57,7 +57,7 @@ def test_the_fast_encoder_writes_what_the_full_one_writes(message: pdu.ShortMess
     message.schedule_delivery_time = ""
     addresses = pdu.encode_addresses(
         message.service_type,
-        (message.source_ton, message.source_npi, message.source_addr),
+        pdu.SourceAddress(message.source_ton, message.source_npi, message.source_addr),
         (message.dest_ton, message.dest_npi),
     )
     assert pdu.encode_sm(message) == pdu.encode_body(

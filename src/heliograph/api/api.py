@@ -9,7 +9,7 @@ framework's own handler costs more than all else together.
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, unquote
 
 from heliograph.api.bodies import IN_ONE_PIECE, Disconnected, Headers, Receive, Scope, read_body
@@ -115,9 +115,10 @@ class Api:
             return
         except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
             cancelling.raise_if_cancelled(error)
-            _, more, body = failure_answer(error, request_id, route)
+            failure = failure_answer(error, request_id, route)
             ended = end_of(error)
-            headers += more
+            headers += failure.headers
+            body = failure.body
         await respond(scope, send, ended.status, headers, body)
         seconds = time.perf_counter() - started_s
         metrics.count_request(scope["method"], route, ended.status, seconds)
@@ -327,10 +328,18 @@ def new_request_id() -> str:
     return f"req_{ids.new_number():032x}"
 
 
-def failure_answer(error: Exception, request_id: str, route: str) -> tuple[int, Headers, bytes]:
-    """Returns status, further headers and body for a request that failed. Of a fault of ours only
-    the log tells more.
+class FailureAnswer(NamedTuple):
+    """Holds what is answered to a request that failed. `headers` are those that not all answers
+    have.
     """
+
+    status: int
+    headers: Headers
+    body: bytes
+
+
+def failure_answer(error: Exception, request_id: str, route: str) -> FailureAnswer:
+    """Returns the answer to a request that failed. Of a fault of ours only the log tells more."""
     if not isinstance(error, ServiceError):
         log.error("request_failed", request_id=request_id, route=route, **error_fields(error))
         error = ServiceError(
@@ -344,7 +353,7 @@ def failure_answer(error: Exception, request_id: str, route: str) -> tuple[int, 
             status=error.status,
             reason=error.reason,
         )
-    return error.status, error_headers(error), error_body(error, request_id)
+    return FailureAnswer(error.status, error_headers(error), error_body(error, request_id))
 
 
 def error_body(error: ServiceError, request_id: str) -> bytes:

@@ -42,6 +42,7 @@ async def answer_page(
         body, headers = await pages[path](scope)
     except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
         cancelling.raise_if_cancelled(error)
-        status, more, body = failure_answer(error, request_id, path if path in pages else "unknown")
-        headers = [JSON, *more]
+        failure = failure_answer(error, request_id, path if path in pages else "unknown")
+        status, body = failure.status, failure.body
+        headers = [JSON, *failure.headers]
     await respond(scope, send, status, [*headers, (b"x-request-id", request_id.encode())], body)

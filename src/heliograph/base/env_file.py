@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from heliograph.base.setting_error import SettingError
 from heliograph.base.short_texts import BYTE_ORDER_MARK
@@ -59,34 +59,44 @@ def read(path: Path) -> dict[str, str]:
     for number, line in enumerate(_LINE_END.split(text), 1):
         stripped = line.strip(_SPACE)
         if stripped and stripped[0] not in "#;":
-            key, wrong, value = _read_line(stripped)
-            if wrong:
-                raise SettingError(f"{path}, line {number}", wrong, _ALLOWED)
-            found[key] = value
+            setting = _read_line(stripped)
+            if setting.wrong:
+                raise SettingError(f"{path}, line {number}", setting.wrong, _ALLOWED)
+            found[setting.key] = setting.value
     return found
 
 
-def _read_line(line: str) -> tuple[str, str, str]:
-    """Returns the key, what is wrong if anything is, and the value."""
+class _SettingLine(NamedTuple):
+    """Holds what a line sets, or what is wrong with it; `wrong` is empty if nothing is."""
+
+    key: str
+    value: str = ""
+    wrong: str = ""
+
+
+def _read_line(line: str) -> _SettingLine:
     key, equals, value = line.partition("=")
     key, value = key.rstrip(_SPACE), value.lstrip(_SPACE)
     if not equals:
-        return key, "a line without =", ""
+        return _SettingLine(key, wrong="a line without =")
     if key.startswith(BYTE_ORDER_MARK):
-        return key, "a byte order mark (BOM): save the file as UTF-8 without one", ""
+        wrong = "a byte order mark (BOM): save the file as UTF-8 without one"
+        return _SettingLine(key, wrong=wrong)
     if re.match(r"export\s", key):
-        return key, "`export`: leave it out", ""
+        return _SettingLine(key, wrong="`export`: leave it out")
     if not _KEY.fullmatch(key):
-        return key, "something other than a name before the =", ""
+        return _SettingLine(key, wrong="something other than a name before the =")
     if "\0" in value:
-        return key, "a zero octet", ""
+        return _SettingLine(key, wrong="a zero octet")
     if value[:1] in ('"', "'"):
         quoted = (_DOUBLE if value[0] == '"' else _SINGLE).match(value)
         if quoted is None:
-            return key, "a quote that is not closed on its line", ""
+            return _SettingLine(key, wrong="a quote that is not closed on its line")
         if value[quoted.end() :].strip(_SPACE):
-            return key, "something after the closing quote", ""
-        return key, "", re.sub(r'\\(["\\`$])', r"\1", quoted[1]) if value[0] == '"' else quoted[1]
+            return _SettingLine(key, wrong="something after the closing quote")
+        return _SettingLine(
+            key, re.sub(r'\\(["\\`$])', r"\1", quoted[1]) if value[0] == '"' else quoted[1]
+        )
     if re.search(r"(?<!\\)(?:\\\\)*\\$", value):
-        return key, "a \\ at the end of the line", ""
-    return key, "", re.sub(r"\\(.)", r"\1", value)
+        return _SettingLine(key, wrong="a \\ at the end of the line")
+    return _SettingLine(key, re.sub(r"\\(.)", r"\1", value))

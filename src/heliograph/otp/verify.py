@@ -174,11 +174,10 @@ class VerificationBatch:
             for account in locked
         }
         self.partners = {account.account_id: account.partner_id for account in locked}
-        self._used_keys = UsedKeys(
-            (key.place, key.body_sha256, key.answer.encode())
-            for key in keys
-            if key.answer is not None
-        )
+        self._used_keys = UsedKeys[bytes]()
+        for key in keys:
+            if key.answer is not None:
+                self._used_keys.add(key.place, key.body_sha256, key.answer.encode())
         self._latest = {(otp.account_id, otp.sandbox, otp.phone): otp for otp in latest}
         self.changed: dict[str, Otp] = {}
         self.proven: set[RangeKey] = set()

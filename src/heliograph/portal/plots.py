@@ -28,6 +28,14 @@ class LabelledBar(Protocol):
     def label(self) -> str: ...
 
 
+class AxisLabels(NamedTuple):
+    """Holds the labels of the first, the middle and the last bar. Of two there is no middle."""
+
+    first: str
+    middle: str
+    last: str
+
+
 class Piece(NamedTuple):
     """Describes a piece of a bar: what became of its messages, and where it is drawn."""
 
@@ -63,7 +71,7 @@ class Plot(NamedTuple):
         return [bar.figures for bar in self.bars]
 
     @property
-    def axis(self) -> tuple[str, str, str]:
+    def axis(self) -> AxisLabels:
         return axis_of(self.bars)
 
 
@@ -85,10 +93,11 @@ def width_of(bars: Sequence[LabelledBar]) -> int:
     return BAR * len(bars) - GAP
 
 
-def axis_of(bars: Sequence[LabelledBar]) -> tuple[str, str, str]:
-    """Returns the labels of the first, the middle and the last bar. Of two there is no middle."""
+def axis_of(bars: Sequence[LabelledBar]) -> AxisLabels:
+    """Returns the labels of an axis below these bars."""
     labels = [bar.label for bar in bars]
-    return labels[0], labels[len(labels) // 2] if len(labels) > 2 else "", labels[-1]
+    middle = labels[len(labels) // 2] if len(labels) > 2 else ""
+    return AxisLabels(labels[0], middle, labels[-1])
 
 
 def top_of(most: int) -> int:

@@ -3,7 +3,7 @@ judgement": a used Idempotency-Key is looked up before a record that the body na
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from heliograph.base.errors import NotFound
 from heliograph.database.cache import ConfigCache
@@ -24,20 +24,27 @@ async def read_at_home(
     Raises InvalidRequest (`invalid_json`), what `reader` raises, Unavailable.
     """
     own = call.principal.country_code
-    done, body = await call.read(lambda body: _read_or_postpone(reader, body, own))
-    if body is None:
-        return done  # type: ignore[return-value]  # T itself may be None
+    found = await call.read(lambda body: _read_or_postpone(reader, body, own))
+    if not isinstance(found, _BodyOfCustomer):
+        return found
+    body = found.body
     home = await country_of_cached(cache, call.principal, body["customer_id"])
     return await call.work_on_body(lambda: reader(body, home))
 
 
+class _BodyOfCustomer(NamedTuple):
+    """Holds a body that names a customer, whose country must be known before it is read."""
+
+    body: dict[str, Any]
+
+
 def _read_or_postpone(
     reader: Callable[[dict[str, Any], str], T], body: dict[str, Any], own: str
-) -> tuple[T | None, dict[str, Any] | None]:
-    """Returns what `reader` makes of a body of the key's own account, or the body that names a
-    customer.
-    """
-    return (None, body) if isinstance(body.get("customer_id"), str) else (reader(body, own), None)
+) -> T | _BodyOfCustomer:
+    """Returns what `reader` makes of a body of the key's own account."""
+    if isinstance(body.get("customer_id"), str):
+        return _BodyOfCustomer(body)
+    return reader(body, own)
 
 
 async def acting_for_call(

@@ -4,7 +4,7 @@ are here; ordinary POSTs, sends and verifications of one-time passwords use thes
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, Generic, TypeVar
 
 import sqlalchemy as sa
@@ -112,8 +112,8 @@ def refusal_to_replay(first_sha256: bytes, new_sha256: bytes) -> Conflict | None
 class UsedKeys(Generic[AnswerT]):
     """Holds the keys that were used before a batch, or so far within it, each with its answer."""
 
-    def __init__(self, used: Iterable[tuple[KeyPlace, bytes, AnswerT]] = ()) -> None:
-        self._used = {place: (sha256, answer) for place, sha256, answer in used}
+    def __init__(self) -> None:
+        self._used: dict[KeyPlace, tuple[bytes, AnswerT]] = {}
 
     def copy(self) -> "UsedKeys[AnswerT]":
         copied: UsedKeys[AnswerT] = UsedKeys()
@@ -121,7 +121,7 @@ class UsedKeys(Generic[AnswerT]):
         return copied
 
     def add(self, place: KeyPlace, sha256: bytes, answer: AnswerT) -> None:
-        """Notes that the batch uses a key."""
+        """Notes that a key was used, or that the batch uses it."""
         self._used[place] = (sha256, answer)
 
     def replay(self, place: KeyPlace | None, sha256: bytes) -> AnswerT | Conflict | None:

@@ -147,11 +147,17 @@ def summed_days(tx: Connection, account_id: str | None, now_ms: int) -> SummedDa
     return SummedDays(_add_together(found), None)
 
 
+class _DayKey(NamedTuple):
+    day_ms: int
+    type: str
+    currency: str
+
+
 def _add_together(sums: list[DaySums]) -> list[DaySums]:
-    days: dict[tuple[int, str, str], DaySums] = {}
+    days: dict[_DayKey, DaySums] = {}
     for each in sums:
-        key = (each.day_ms, each.type, each.currency)
-        known = days.get(key, DaySums(*key, 0, 0, 0))
+        key = _DayKey(each.day_ms, each.type, each.currency)
+        known = days.get(key, each._replace(entries=0, credits=0, amount_minor=0))
         days[key] = known._replace(
             entries=known.entries + each.entries,
             credits=known.credits + each.credits,
@@ -161,8 +167,14 @@ def _add_together(sums: list[DaySums]) -> list[DaySums]:
 
 
 def _day_sums_of(row: Any) -> DaySums:
-    figures = (int(row.entries), int(row.credits), int(row.amount_minor))
-    return DaySums(int(row.day_ms), row.type, row.currency, *figures)
+    return DaySums(
+        int(row.day_ms),
+        row.type,
+        row.currency,
+        entries=int(row.entries),
+        credits=int(row.credits),
+        amount_minor=int(row.amount_minor),
+    )
 
 
 def first_kept(now_ms: int) -> int:

@@ -16,7 +16,6 @@ from heliograph.database.statements import (
     SmallInt,
     Text,
     portable,
-    values_of,
 )
 from heliograph.webhooks.states import DISABLED, ENDPOINT
 
@@ -218,8 +217,10 @@ class DeliveryRow(Row, frozen=True):
 OUTCOMES: Final = Insert("webhook_deliveries", DeliveryRow, "ON CONFLICT DO NOTHING")
 
 
-class Attempt(Row, frozen=True):
-    """Describes a failed attempt. `number` counts the attempts of its event, from 1."""
+class Attempt(Row, frozen=True, rename={"number": "try"}):
+    """Describes a failed attempt. `number` counts the attempts of its event, from 1; `try` is a
+    word of Python's.
+    """
 
     id: Id
     endpoint_id: Id
@@ -232,16 +233,7 @@ class Attempt(Row, frozen=True):
     retry_after: Text | None
 
 
-# `try` is a word of Python's
-_ATTEMPT_COLUMNS: Final = (
-    "id, endpoint_id, event_id, try, status, reason, took_ms, answer, retry_after"
-)
-ATTEMPTS: Final = BatchStatement(
-    Attempt,
-    Nothing,
-    postgresql=f"INSERT INTO webhook_attempts ({_ATTEMPT_COLUMNS}) SELECT * FROM :given AS g",
-    sqlite=f"INSERT INTO webhook_attempts ({_ATTEMPT_COLUMNS}) VALUES ({values_of(Attempt)})",
-)
+ATTEMPTS: Final = Insert("webhook_attempts", Attempt)
 
 
 class _ToMiss(Row, frozen=True):

@@ -91,9 +91,9 @@ _TELL: Final = TablesStatement(
             FROM :events AS e),
         missed AS (
             INSERT INTO webhook_deliveries (endpoint_id, at_ms, event_id, outcome,
-                tries) SELECT m.*, '{_BEGUN_MISSED}', 0 FROM :missed AS m)
-        INSERT INTO webhook_queue (endpoint_id, due_at_ms, event_id, tries) SELECT w.*, 0
-            FROM :waiting AS w""",
+                tries) SELECT endpoint_id, at_ms, event_id, '{_BEGUN_MISSED}', 0 FROM :missed AS m)
+        INSERT INTO webhook_queue (endpoint_id, due_at_ms, event_id, tries)
+            SELECT endpoint_id, at_ms, event_id, 0 FROM :waiting AS w""",
 )
 _EVENTS: Final = BatchStatement(
     StoredEvent,

@@ -17,7 +17,6 @@ from tests.support.sources import PACKAGE, nodes_of, sources
 NO_NAMES_OF_OURS: Final = {
     "Upgrade": "a header of HTTP",
     "alert.opened": "an event, whose name is put together",
-    "g.value": "a word of SQL",
     "info.description": "a field of an OpenAPI document",
     "ipaddress.is_global": "a property of Python's own addresses",
     "keys.other": "a property of a parameter, whose class says it",

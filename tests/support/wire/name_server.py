@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_address
 from typing import Any
 
-from heliograph.webhooks.http.dns import AddressInfo
+from heliograph.webhooks.http.address_guard import AddressInfo
 
 ADDRESS, ADDRESS_6 = 1, 28  # types of records (RFC 1035, 3596)
 ANSWER_S_MAX = 30.0

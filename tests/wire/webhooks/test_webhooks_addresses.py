@@ -16,14 +16,13 @@ from types import SimpleNamespace
 import pytest
 
 from heliograph.webhooks.http import dns as resolve
-from heliograph.webhooks.http.address_guard import AllowedNetworks
+from heliograph.webhooks.http.address_guard import AddressInfo, AllowedNetworks
 from heliograph.webhooks.http.attempt import HttpAnswer, PostFailure
 from heliograph.webhooks.http.dns import (
     ACCOUNT_AT_ONCE,
     GOOD_AT_ONCE,
     NEW_AT_ONCE,
     SLOW_S,
-    AddressInfo,
     Resolver,
     of_account,
 )

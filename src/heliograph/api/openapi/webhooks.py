@@ -2,7 +2,7 @@
 webhooks").
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from heliograph.api.openapi import campaigns, inbound, messages
 from heliograph.api.openapi.parts import (
@@ -159,79 +159,88 @@ _OPTED_OUT: Final[Json] = {
 
 _OPTED_IN: Final[Json] = {**_OPTED_OUT, "source": "api", "keyword": None, "inbound_id": None}
 
-# kind: summary, description, schema, example
-_TOLD: Final[dict[str, tuple[str, str, str, Json]]] = {
-    MESSAGE_SENT: (
-        "A message was sent",
-        "A carrier has accepted every segment of the message.",
-        "MessageEvent",
-        _around(MESSAGE_SENT, 2, _SENT),
+
+class _DescribedEvent(NamedTuple):
+    """Describes the webhook of a kind of events. `schema` is the name of the body's."""
+
+    summary: str
+    description: str
+    schema: str
+    example: Json
+
+
+_TOLD: Final[dict[str, _DescribedEvent]] = {
+    MESSAGE_SENT: _DescribedEvent(
+        summary="A message was sent",
+        description="A carrier has accepted every segment of the message.",
+        schema="MessageEvent",
+        example=_around(MESSAGE_SENT, 2, _SENT),
     ),
-    MESSAGE_DELIVERED: (
-        "A message was delivered",
-        "Every segment of the message has arrived on the handset.",
-        "MessageEvent",
-        _around(MESSAGE_DELIVERED, 3, _DELIVERED),
+    MESSAGE_DELIVERED: _DescribedEvent(
+        summary="A message was delivered",
+        description="Every segment of the message has arrived on the handset.",
+        schema="MessageEvent",
+        example=_around(MESSAGE_DELIVERED, 3, _DELIVERED),
     ),
-    MESSAGE_FAILED: (
-        "A message failed",
-        (
+    MESSAGE_FAILED: _DescribedEvent(
+        summary="A message failed",
+        description=(
             "The message was refused, could not be delivered, or has expired. `data.error.code`"
             " says which."
         ),
-        "MessageEvent",
-        _around(MESSAGE_FAILED, 4, _FAILED),
+        schema="MessageEvent",
+        example=_around(MESSAGE_FAILED, 4, _FAILED),
     ),
-    MESSAGE_RECEIVED: (
-        "A text came in",
-        (
+    MESSAGE_RECEIVED: _DescribedEvent(
+        summary="A text came in",
+        description=(
             "A handset has sent a text to one of your numbers, and it is stored. There is one event"
             " for a text, however often the carrier sends it. Of a text that lacks parts,"
             " `data.complete` is false. `data.text` is null if the text is too long for an event:"
             " `GET /inbound/{id}` has it."
         ),
-        "InboundEvent",
-        _around(MESSAGE_RECEIVED, 7, inbound.EXAMPLE),
+        schema="InboundEvent",
+        example=_around(MESSAGE_RECEIVED, 7, inbound.EXAMPLE),
     ),
-    CONTACT_OPTED_OUT: (
-        "Somebody has opted out",
-        (
+    CONTACT_OPTED_OUT: _DescribedEvent(
+        summary="Somebody has opted out",
+        description=(
             "A phone wants no texts of the account any more, or none of one sender: by STOP or"
             " another keyword, `POST /opt-outs`, the portal, a contact that was changed, a file of"
             " contacts, or a command. From then on these texts to it are rejected, and what is"
             " queued for it fails (`blocked`). A phone that had opted out of the same before makes"
             " no event."
         ),
-        "OptOutEvent",
-        _around(CONTACT_OPTED_OUT, 8, _OPTED_OUT),
+        schema="OptOutEvent",
+        example=_around(CONTACT_OPTED_OUT, 8, _OPTED_OUT),
     ),
-    CONTACT_OPTED_IN: (
-        "Somebody has opted in again",
-        (
+    CONTACT_OPTED_IN: _DescribedEvent(
+        summary="Somebody has opted in again",
+        description=(
             "An opt-out was lifted, by START or another keyword, `DELETE /opt-outs/{phone}`, the"
             " portal, a contact that was changed, a file of contacts, or a command. There is one"
             " event for each opt-out: a phone may have one for the account, and others for senders."
         ),
-        "OptOutEvent",
-        _around(CONTACT_OPTED_IN, 9, _OPTED_IN),
+        schema="OptOutEvent",
+        example=_around(CONTACT_OPTED_IN, 9, _OPTED_IN),
     ),
-    CAMPAIGN_COMPLETED: (
-        "A campaign was completed",
-        (
+    CAMPAIGN_COMPLETED: _DescribedEvent(
+        summary="A campaign was completed",
+        description=(
             "No message of the campaign is queued any more. Delivery receipts may still come, and"
             " the statistics with them."
         ),
-        "CampaignEvent",
-        _around(CAMPAIGN_COMPLETED, 5, campaigns.STATISTICS_EXAMPLE),
+        schema="CampaignEvent",
+        example=_around(CAMPAIGN_COMPLETED, 5, campaigns.STATISTICS_EXAMPLE),
     ),
-    LOW_BALANCE: (
-        "A wallet ran low",
-        (
+    LOW_BALANCE: _DescribedEvent(
+        summary="A wallet ran low",
+        description=(
             "The SMS credits or the balance have fallen below the account's threshold. The event is"
             " sent once. It is sent again only after the figure was back at or above the threshold."
         ),
-        "LowBalanceEvent",
-        _around(LOW_BALANCE, 6, _LOW),
+        schema="LowBalanceEvent",
+        example=_around(LOW_BALANCE, 6, _LOW),
     ),
 }
 
@@ -275,18 +284,20 @@ def _headers(kind: str, event_id: str) -> list[Json]:
 
 
 def _webhook(kind: str) -> Json:
-    summary, description, schema, example = _TOLD[kind]
+    told = _TOLD[kind]
     return {
         "post": {
             "tags": [TAG],
             "operationId": f"webhook_{kind.replace('.', '_')}",
-            "summary": summary,
-            "description": description,
+            "summary": told.summary,
+            "description": told.description,
             "security": [],
-            "parameters": _headers(kind, example["id"]),
+            "parameters": _headers(kind, told.example["id"]),
             "requestBody": {
                 "required": True,
-                "content": {"application/json": {"schema": ref(schema), "example": example}},
+                "content": {
+                    "application/json": {"schema": ref(told.schema), "example": told.example}
+                },
             },
             "responses": {
                 "2XX": {

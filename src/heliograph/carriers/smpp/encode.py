@@ -6,6 +6,8 @@ from functools import lru_cache
 from struct import Struct
 from typing import Final, NamedTuple
 
+import msgspec
+
 from heliograph.carriers.link import TEXTS_KEPT_MAX, Outgoing, Submission
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.reference import user_message_reference
@@ -33,6 +35,14 @@ class EncodedText(NamedTuple):
     payload: bool  # in message_payload, not in short_message
 
 
+class _LongForm(msgspec.Struct, frozen=True, gc=False):
+    """Holds the fields of a submit_sm that depend on how it carries its part of a text."""
+
+    esm_class: int
+    short_message: bytes
+    tlvs: bytes
+
+
 class Encoder:
     """Splits and encodes messages for one carrier. It is pure: the same message always gives the
     same submissions.
@@ -55,19 +65,17 @@ class Encoder:
         submissions = []
         for part, octets in enumerate(coded.octets, 1):
             wants_receipt = self._wants_receipt(part, total)
-            esm_class, short_message, tlvs = self._long(
-                message.message_id, part, total, octets, coded.payload
-            )
+            form = self._long(message.message_id, part, total, octets, coded.payload)
             body = pdu.encode_body(
                 addresses,
                 recipient,
-                esm_class,
+                form.esm_class,
                 priority_flag=message.priority,
                 validity_period=validity,
                 registered_delivery=wants_receipt,
                 data_coding=coded.data_coding,
-                short_message=short_message,
-                tlvs=tlvs,
+                short_message=form.short_message,
+                tlvs=form.tlvs,
             )
             parts = (1 << coded.segments) - 1 if total == 1 else 1 << (part - 1)
             submissions.append(
@@ -90,17 +98,17 @@ class Encoder:
 
     def _long(
         self, message_id: str, part: int, total: int, octets: bytes, payload: bool
-    ) -> tuple[int, bytes, bytes]:
-        """Returns the esm_class, short_message and TLVs of one submission. It carries a user
-        data header, message_payload or sar_*, and never two of them.
+    ) -> _LongForm:
+        """Returns how one submission carries its octets: with a user data header, message_payload
+        or sar_*, and never two of them.
         """
         tlvs = _REFERENCE_TLV.pack(
             pdu.USER_MESSAGE_REFERENCE, 2, user_message_reference(message_id, part)
         )
         if payload:
-            return 0, b"", tlvs + pdu.encode_tlv(pdu.MESSAGE_PAYLOAD, octets)
+            return _LongForm(0, b"", tlvs + pdu.encode_tlv(pdu.MESSAGE_PAYLOAD, octets))
         if total == 1:
-            return 0, octets, tlvs
+            return _LongForm(0, octets, tlvs)
         number = int(message_id[-4:], 16)
         if self._settings.long == "sar":
             sar = _SAR_TLVS.pack(
@@ -114,14 +122,16 @@ class Encoder:
                 1,
                 part,
             )
-            return 0, octets, tlvs + sar
+            return _LongForm(0, octets, tlvs + sar)
         # Information element 0, three octets: 8-bit reference, total, number (3GPP TS 23.040,
         # 9.2.3.24.1)
-        return pdu.ESM_UDH, bytes((5, 0, 3, number & 0xFF, total, part)) + octets, tlvs
+        header = bytes((5, 0, 3, number & 0xFF, total, part))
+        return _LongForm(pdu.ESM_UDH, header + octets, tlvs)
 
     def _address(self, sender: str) -> bytes:
         ton, npi = self._settings.source_ton_npi or ton_npi_of(sender)
-        return pdu.encode_addresses("", (ton, npi, sender), self._settings.dest_ton_npi)
+        source = pdu.SourceAddress(ton, npi, sender)
+        return pdu.encode_addresses("", source, self._settings.dest_ton_npi)
 
     def _code(self, text: str, encoding: str) -> EncodedText:
         parts = segments.split(text, encoding)

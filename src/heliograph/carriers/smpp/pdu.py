@@ -8,7 +8,7 @@ Nothing here raises anything but `PduError`, whatever octets come in.
 from dataclasses import dataclass, field
 from struct import Struct
 from struct import error as StructError  # noqa: N812  # the struct module's name is no class name
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -142,20 +142,25 @@ def encode_pdu(command: int, status: int, sequence: int, body: bytes = b"") -> b
     return HEADER.pack(HEADER_OCTETS + len(body), command, status, sequence) + body
 
 
+class SourceAddress(NamedTuple):
+    """Holds a source_addr with its type of number and numbering plan."""
+
+    ton: int
+    npi: int
+    address: str
+
+
 def encode_addresses(
-    service_type: str, source: tuple[int, int, str], destination: tuple[int, int]
+    service_type: str, source: SourceAddress, destination: tuple[int, int]
 ) -> bytes:
     """Returns the front of a submit_sm body up to dest_addr_npi. It is the same for every message
-    of one sender, so it is worth keeping.
-
-    `source` is (TON, NPI, address), `destination` is (TON, NPI).
+    of one sender, so it is worth keeping. `destination` is (TON, NPI).
     """
-    ton, npi, address = source
     return b"%b\0%c%c%b\0%c%c" % (
         service_type.encode("latin-1"),
-        ton,
-        npi,
-        address.encode("latin-1"),
+        source.ton,
+        source.npi,
+        source.address.encode("latin-1"),
         *destination,
     )
 
@@ -196,7 +201,7 @@ def encode_sm(message: ShortMessage) -> bytes:
         (
             encode_addresses(
                 message.service_type,
-                (message.source_ton, message.source_npi, message.source_addr),
+                SourceAddress(message.source_ton, message.source_npi, message.source_addr),
                 (message.dest_ton, message.dest_npi),
             ),
             message.destination_addr.encode("latin-1"),

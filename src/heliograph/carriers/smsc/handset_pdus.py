@@ -55,7 +55,8 @@ class WrittenText:
         """Returns what brings the text of a phone: the parts in their order. Of the reference as
         many bits count as the form has. It is hot.
         """
-        addresses = pdu.encode_addresses("", (1, 1, sender), self._to_ton_npi)
+        source = pdu.SourceAddress(1, 1, sender)
+        addresses = pdu.encode_addresses("", source, self._to_ton_npi)
         if self._form == "data_sm":
             payload = pdu.encode_tlv(pdu.MESSAGE_PAYLOAD, self._parts[0].octets)
             body = pdu.encode_data_sm(addresses, self._recipient, self._data_coding, payload)

@@ -162,7 +162,7 @@ class SubmissionDesk:
             return
         addresses = pdu.encode_addresses(
             "",
-            (message.dest_ton, message.dest_npi, message.destination_addr),
+            pdu.SourceAddress(message.dest_ton, message.dest_npi, message.destination_addr),
             (message.source_ton, message.source_npi),
         )
         owed = ReceiptToWrite(

@@ -52,21 +52,28 @@ class ShownRecipient(NamedTuple):
     last: AlertNotification | None
 
 
-def fields_of(kind: AlertKind) -> tuple[str, str, str]:
-    """Returns the names of a rule's fields in the form: on, threshold, hold."""
-    return (f"{kind}_on", f"{kind}_threshold", f"{kind}_hold")
+class RuleFields(NamedTuple):
+    """Holds the names of a rule's fields in the form."""
+
+    on: str
+    threshold: str
+    hold: str
+
+
+def fields_of(kind: AlertKind) -> RuleFields:
+    return RuleFields(on=f"{kind}_on", threshold=f"{kind}_threshold", hold=f"{kind}_hold")
 
 
 def _shown_rule(rule: AlertRule) -> ShownRule:
     before, behind = RULE_WORDS[rule.kind]
-    on_field, threshold_field, hold_field = fields_of(rule.kind)
+    fields = fields_of(rule.kind)
     return ShownRule(
         rule=rule,
         before=before,
         behind=behind,
-        on_field=on_field,
-        threshold_field=threshold_field,
-        hold_field=hold_field,
+        on_field=fields.on,
+        threshold_field=fields.threshold,
+        hold_field=fields.hold,
         shown_field=shown_field(rule.kind),
         sentence=rule_in_words(rule),
     )

@@ -49,8 +49,8 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
         try:
             alerts.set_rule(tx, after)
         except InvalidRequest as refused:
-            _, threshold_field, hold_field = fields_of(before.kind)
-            names = {"threshold": threshold_field, "hold_s": hold_field}
+            fields = fields_of(before.kind)
+            names = {"threshold": fields.threshold, "hold_s": fields.hold}
             errors += [FieldError(names[each.field], each.message) for each in refused.fields]
             continue
         visit.audit(
@@ -86,11 +86,11 @@ def watch(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respons
 
 
 def _read(before: AlertRule, body: Mapping[str, str]) -> AlertRule:
-    on_field, threshold_field, hold_field = fields_of(before.kind)
+    fields = fields_of(before.kind)
     return before._replace(
-        is_on=on_field in body,
-        threshold=None if before.threshold is None else _whole(body.get(threshold_field, "")),
-        hold_s=_whole(body.get(hold_field, "")),
+        is_on=fields.on in body,
+        threshold=None if before.threshold is None else _whole(body.get(fields.threshold, "")),
+        hold_s=_whole(body.get(fields.hold, "")),
     )
 
 

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph.base.clock import DAY_MS, date_in_utc, rfc3339
-from heliograph.portal.plots import BAR, HEIGHT, axis_of, top_of, width_of
+from heliograph.portal.plots import BAR, HEIGHT, AxisLabels, axis_of, top_of, width_of
 from heliograph.wallet import ledger_hours
 from heliograph.wallet.ledger_hours import DAYS_SHOWN, DaySums
 
@@ -77,7 +77,7 @@ class DayPlot(NamedTuple):
         return width_of(self.bars)
 
     @property
-    def axis(self) -> tuple[str, str, str]:
+    def axis(self) -> AxisLabels:
         return axis_of(self.bars)
 
 

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from heliograph.base.clock import HOUR_MS, rfc3339
 from heliograph.monitoring import PlottedPart, PlottedSpan
-from heliograph.portal.plots import BAR, HEIGHT, axis_of, top_of, width_of
+from heliograph.portal.plots import BAR, HEIGHT, AxisLabels, axis_of, top_of, width_of
 
 
 class PlottedFigure(NamedTuple):
@@ -59,7 +59,7 @@ class RatePlot(NamedTuple):
         return width_of(self.bars)
 
     @property
-    def axis(self) -> tuple[str, str, str]:
+    def axis(self) -> AxisLabels:
         return axis_of(self.bars)
 
 

@@ -14,7 +14,6 @@ from heliograph.console.rate_pages.rates import RateOwner, rate_owner_of
 from heliograph.console.rate_pages.weighed_rows import weighed_rows
 from heliograph.console.rendering import page
 from heliograph.portal.page_request import PageRequest
-from heliograph.pricing import SegmentMargin
 
 MARGINS_SHOWN_MAX: Final = 200
 
@@ -36,7 +35,11 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
         rates += current_rates.load(tx, whose.id)
     # what holds where nothing is set, too
     about = [*rates, current_rates.Rate(GENERAL, "default", None)]
-    weighed = sorted(market.margins(current_rates.Rates(rates), whose.id, about), key=_worst_first)
+    # the worst first; what cannot be compared comes last
+    weighed = sorted(
+        market.margins(current_rates.Rates(rates), whose.id, about),
+        key=lambda each: (each.price is None, -each.cost_share, each.beginning.digits),
+    )
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     return page(
         "margins.html",
@@ -52,8 +55,3 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
         typed={"account": typed},
         errors={error.field: error.message for error in errors},
     )
-
-
-def _worst_first(weighed: SegmentMargin) -> tuple[bool, float, str]:
-    """Sorts by what is left of what a segment brings; what cannot be compared comes last."""
-    return weighed.price is None, -weighed.cost_share, weighed.beginning.digits

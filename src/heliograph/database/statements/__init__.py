@@ -15,7 +15,10 @@ A `Statement` is asked with one set of values. A field of the type `list[Id]` is
 array on PostgreSQL, and on SQLite a JSON text for `json_each(:name)`. A `BatchStatement` is asked
 with many sets: its PostgreSQL text says `:given AS g`, which is a table of them all with the
 fields' names as columns (or `:name` for the array of one field); its SQLite text is executed for
-each of them, or once if it says `json_each(:given) AS g`, where `g.value ->> 0` is the first field.
+each of them, or once if it says `json_each(:given) AS g`, which is such a table too.
+
+An INSERT lists `columns_of` the Row that it stores, beside `SELECT * FROM :given AS g` or
+`VALUES (values_of)`: so it does not matter in which order the fields stand.
 """
 
 from heliograph.database.statements.row import (

@@ -33,6 +33,9 @@ Bytes: TypeAlias = Annotated[bytes, "bytea"]
 class Row(msgspec.Struct, frozen=True, order=True, gc=False):
     """Holds what a statement takes, or what it answers. Rows are compared field by field.
 
+    A field is stored in the column of its name, unless the class says another one, such as
+    `rename={"number": "try"}`.
+
     The garbage collector does not look at them, as it would at tuples with names: there are a dozen
     of them for each message.
     """
@@ -127,8 +130,8 @@ def _row_maker(kind: type[RowT]) -> Callable[[Sequence[Any]], RowT]:
 
 
 def columns_of(row: type[Row]) -> str:
-    """Returns the names of its fields, as an INSERT lists columns."""
-    return ", ".join(row.__struct_fields__)
+    """Returns the columns that its fields are stored in, as an INSERT lists them."""
+    return ", ".join(row.__struct_encode_fields__)
 
 
 def values_of(row: type[Row]) -> str:

@@ -131,7 +131,7 @@ class BatchStatement(_Declared[RowT], Generic[GivenT, RowT]):
             (*own, *fields_of(shared)),
             row,
             _with_given_table(postgresql, "given", names, names),
-            sqlite.replace(_ALL_GIVEN, "json_each(?1)"),
+            _with_given_json(sqlite, names),
         )
 
     async def rows(self, tx: HotTx, given: Sequence[GivenT]) -> list[RowT]:
@@ -233,6 +233,19 @@ def _with_given_table(
         rf"(?<!:):{table} AS (\w+)\b",
         lambda found: f"unnest({arrays}) AS {found[1]} ({', '.join(columns)})",
         text,
+    )
+
+
+def _with_given_json(text: str, columns: Sequence[str]) -> str:
+    """Returns SQLite's text, with `json_each(:given) AS g` and the columns of `g` written out."""
+    table = re.search(rf"{re.escape(_ALL_GIVEN)} AS (\w+)\b", text)
+    if table is None:
+        return text
+    alias = table[1]
+    return re.sub(
+        rf"\b{alias}\.({'|'.join(columns)})\b",
+        lambda found: f"{alias}.value ->> {columns.index(found[1])}",
+        text.replace(_ALL_GIVEN, "json_each(?1)"),
     )
 
 

@@ -6,7 +6,7 @@ reference again begins a new text where its parts do not fit into the one before
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from heliograph.carriers import HandsetText, PartOf
 from heliograph.inbound.receive.decode import TextPiece
@@ -41,7 +41,13 @@ class PartedText:
         self.pieces[number] = piece
 
 
-TextKey = tuple[str, str, int, int]  # sender, recipient, reference, number of parts
+class TextKey(NamedTuple):
+    """Says what the parts of one text have in common. `total` is their number."""
+
+    sender: str
+    recipient: str
+    reference: int
+    total: int
 
 
 class Assembly:
@@ -76,4 +82,4 @@ class Assembly:
 
 
 def key_of(came: HandsetText, part: PartOf) -> TextKey:
-    return came.sender, came.recipient, part.reference, part.total
+    return TextKey(came.sender, came.recipient, part.reference, part.total)

@@ -23,7 +23,7 @@ from heliograph.inbound.receive.apply_keywords import (
 from heliograph.inbound.receive.decode import TextPiece, decode
 from heliograph.inbound.receive.events import events_of
 from heliograph.inbound.receive.former_tenants import built_in_word, keywords_for_former_tenants
-from heliograph.inbound.receive.parts import Assembly, PartedText, key_of
+from heliograph.inbound.receive.parts import Assembly, PartedText, TextKey, key_of
 from heliograph.inbound.receive.replies import answer
 from heliograph.inbound.receive.route import TextRoute, Way, routes
 from heliograph.inbound.written_sender import WrittenSender
@@ -144,12 +144,12 @@ async def _parts(
     """Stores parts, and adds to `whole` the texts that are so by now, and to `repeats` how often
     parts of them were sent again. Returns how many of the parts are new.
     """
-    assembly, began_ms, repeated_before = await _assembly(tx, carrier_id, arrived, now_ms)
+    known = await _known_parts(tx, carrier_id, arrived, now_ms)
     stored: list[sql.StoredPart] = []
     waiting: Counter[_PartPlace] = Counter()  # repetitions of parts of texts that are not whole
     touched: dict[str, tuple[PartedText, HandsetText]] = {}
     for each, part in arrived:
-        text, is_new = assembly.place(each, part)
+        text, is_new = known.assembly.place(each, part)
         if not is_new:
             if text.inbound_id is not None:
                 repeats[text.inbound_id] += 1
@@ -158,10 +158,10 @@ async def _parts(
             continue
         stored.append(_stored_part(carrier_id, text, each, part, now_ms))
         touched[text.group_id] = text, each
-        began_ms.setdefault(text.group_id, now_ms)
+        known.began_ms.setdefault(text.group_id, now_ms)
         if text.is_whole:
             text.inbound_id = raw_id = _new_id(now_ms)
-            repeats[raw_id] += repeated_before[text.group_id]
+            repeats[raw_id] += known.repeats[text.group_id]
     joined = {
         group_id: text.inbound_id
         for group_id, (text, _) in touched.items()
@@ -177,16 +177,16 @@ async def _parts(
                 text.in_order,
                 text.total,
                 pdu=None,
-                received_at_ms=began_ms[group_id],
+                received_at_ms=known.began_ms[group_id],
             )
         )
         repeats[inbound_id] += sum(
             waiting.pop(place) for place in list(waiting) if place.group_id == group_id
         )
     await sql.STORE_PARTS.rows(tx, stored)
-    await sql.REPEAT_PARTS.rows(
-        tx, [sql.RepeatedPart(*place, count) for place, count in sorted(waiting.items())]
-    )
+    counted = sorted(waiting.items())
+    again = [sql.RepeatedPart(place.group_id, place.number, more) for place, more in counted]
+    await sql.REPEAT_PARTS.rows(tx, again)
     await sql.JOIN_PARTS.rows(
         tx,
         [sql.JoinedParts(group_id, inbound_id) for group_id, inbound_id in sorted(joined.items())],
@@ -194,29 +194,38 @@ async def _parts(
     return len(stored)
 
 
-async def _assembly(
-    tx: HotTx, carrier_id: int, arrived: Sequence[tuple[HandsetText, PartOf]], now_ms: int
-) -> tuple[Assembly, dict[str, int], Counter[str]]:
-    """Returns what is known of the texts that these are parts of; and, by group, when each began
-    and how many of its parts came again before it was whole.
+class _KnownParts(NamedTuple):
+    """Holds what is known of texts whose parts have come; by group also when each text began, and
+    how many of its parts came again before it was whole.
     """
-    asked = sorted({sql.TextOfParts(carrier_id, *key_of(each, part)) for each, part in arrived})
+
+    assembly: Assembly
+    began_ms: dict[str, int]
+    repeats: Counter[str]
+
+
+async def _known_parts(
+    tx: HotTx, carrier_id: int, arrived: Sequence[tuple[HandsetText, PartOf]], now_ms: int
+) -> _KnownParts:
+    """Returns what is known of the texts that these are parts of."""
+    keys = {key_of(each, part) for each, part in arrived}
+    asked = sorted(sql.TextOfParts(carrier_id, **key._asdict()) for key in keys)
     assembly = Assembly(lambda: _new_id(now_ms))
     texts: dict[str, PartedText] = {}
     began_ms: dict[str, int] = {}
-    repeated: Counter[str] = Counter()
+    repeats: Counter[str] = Counter()
     for row in sorted(await sql.KNOWN_PARTS.rows(tx, asked)):  # by group: in order of time
         text = texts.get(row.group_id)
         if text is None:
             text = texts[row.group_id] = PartedText(row.group_id, row.total)
-            assembly.know((row.sender, row.recipient, row.reference, row.total), text)
+            assembly.know(TextKey(row.sender, row.recipient, row.reference, row.total), text)
         text.inbound_id = row.inbound_id
         text.add(row.number, row.pdu, TextPiece(row.number, row.alphabet, bytes(row.octets)))
         began_ms[row.group_id] = min(
             row.received_at_ms, began_ms.get(row.group_id, row.received_at_ms)
         )
-        repeated[row.group_id] += row.repeats
-    return assembly, began_ms, repeated
+        repeats[row.group_id] += row.repeats
+    return _KnownParts(assembly, began_ms, repeats)
 
 
 def _stored_part(

@@ -269,11 +269,11 @@ async def _find_used_keys(tx: HotTx, asked: Sequence[KeyPlace]) -> UsedKeys[Send
     stored = await find_keys(tx, asked, clock.now_ms())
     send_ids = [key.send_id for key in stored if key.send_id is not None]
     sends = {send.id: send for send in await read_sql.find_sends(tx, send_ids)}
-    return UsedKeys(
-        (key.place, key.body_sha256, sends[key.send_id])
-        for key in stored
-        if key.send_id is not None
-    )
+    used = UsedKeys[Send]()
+    for key in stored:
+        if key.send_id is not None:
+            used.add(key.place, key.body_sha256, sends[key.send_id])
+    return used
 
 
 async def _replay_refused(

@@ -161,8 +161,8 @@ _OPT_OUTS: Final = BatchStatement(
         FROM :given AS g, LATERAL {of_phone("s.sender")} AS found""",
     sqlite="""
         SELECT s.account_id, s.sandbox, s.phone, s.sender FROM json_each(:given) AS g
-            CROSS JOIN suppressions s ON s.account_id = g.value ->> 0
-                AND s.sandbox = g.value ->> 1 AND s.phone = g.value ->> 2""",
+            CROSS JOIN suppressions s ON s.account_id = g.account_id
+                AND s.sandbox = g.sandbox AND s.phone = g.phone""",
 )
 
 # Its answers are among what the phone was sent since: few look them up, so they have no index.

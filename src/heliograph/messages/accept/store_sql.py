@@ -21,8 +21,9 @@ from heliograph.database.statements import (
     SmallInt,
     TablesStatement,
     Text,
+    columns_of,
 )
-from heliograph.messages.queue.sql import QUEUE, QUEUE_COLUMNS, QueuedRun
+from heliograph.messages.queue.sql import QUEUE, QueuedRun
 from heliograph.messages.states import MESSAGE, QUEUED
 from heliograph.requests import INSERT_KEYS, StoredKey
 from heliograph.wallet import INSERT_ENTRIES, Entry
@@ -127,9 +128,9 @@ _MESSAGES: Final = (
 def _queued(send: SendRow, run: RunRow) -> QueuedRun:
     """Returns the row of the queue for a run of a send that is new."""
     return QueuedRun(
-        run.carrier_id,
-        run.rank_us,
-        run.first_id,
+        carrier_id=run.carrier_id,
+        rank_us=run.rank_us,
+        first_id=run.first_id,
         messages=run.messages,
         send_id=send.id,
         segments=send.segments,
@@ -165,7 +166,7 @@ _STORE: Final = TablesStatement(
                 '{_BEGUN}', s.segments, m.credits, s.group_id
             FROM :messages AS m JOIN batch s USING (place)),
         stored_runs AS (
-            INSERT INTO queue ({QUEUE_COLUMNS})
+            INSERT INTO queue ({columns_of(QueuedRun)})
             SELECT {_QUEUED_VALUES} FROM :runs AS q JOIN batch s USING (place)),
         stored_keys AS ({INSERT_KEYS.within("keys")} RETURNING 1),
         charged AS ({INSERT_ENTRIES.within("entries")}),

@@ -108,8 +108,6 @@ class Claimed(Row, frozen=True):
     since_ms: BigInt
 
 
-_COLUMNS: Final = columns_of(Claimed)
-
 # Answers those that were not in flight already. A part that another process is just ending is in
 # flight still: to insert it would wait for that one's commit, which may wait for a message that is
 # held here.
@@ -117,12 +115,12 @@ CLAIM: Final = BatchStatement(
     Claimed,
     Part,
     postgresql=f"""
-        INSERT INTO inflight ({_COLUMNS}) SELECT * FROM :given AS g
+        INSERT INTO inflight ({columns_of(Claimed)}) SELECT * FROM :given AS g
         WHERE NOT EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = g.message_id
             AND i.part = g.part)
         ON CONFLICT DO NOTHING RETURNING message_id, part""",
     sqlite=f"""
-        INSERT INTO inflight ({_COLUMNS}) VALUES ({values_of(Claimed)})
+        INSERT INTO inflight ({columns_of(Claimed)}) VALUES ({values_of(Claimed)})
         ON CONFLICT DO NOTHING RETURNING message_id, part""",
 )
 

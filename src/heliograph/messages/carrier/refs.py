@@ -108,7 +108,7 @@ async def upsert(
         for stored in await REF_OF_ANSWER.rows(
             tx,
             [
-                AnsweredRef(carrier_id, ref, message_id, parts, now_ms)
+                AnsweredRef(carrier_id, ref, message_id, parts, created_at_ms=now_ms)
                 for ref, (message_id, parts) in sorted(of_answers.items())
             ],
         )
@@ -123,10 +123,10 @@ async def upsert(
                 ReceivedRef(
                     carrier_id,
                     ref,
-                    _number(receipt.recipient),
-                    receipt.state.value,
-                    _text(receipt.error, ERROR_MAX),
-                    receipt.at_ms or now_ms,
+                    recipient=_number(receipt.recipient),
+                    receipt_state=receipt.state.value,
+                    receipt_error=_text(receipt.error, ERROR_MAX),
+                    created_at_ms=receipt.at_ms or now_ms,
                 )
                 for ref, receipt in sorted(readable.items())
                 if receipt.state is not None

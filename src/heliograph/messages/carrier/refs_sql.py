@@ -9,11 +9,13 @@ from heliograph.database.statements import (
     BigInt,
     Bytes,
     Id,
+    Insert,
     Int,
     Nothing,
     Row,
     SmallInt,
     Text,
+    columns_of,
     portable,
     values_of,
 )
@@ -48,7 +50,7 @@ class AnsweredRef(Row, frozen=True):
     ref: Text
     message_id: Id
     parts: SmallInt
-    now_ms: BigInt
+    created_at_ms: BigInt
 
 
 class ReceivedRef(Row, frozen=True):
@@ -57,9 +59,9 @@ class ReceivedRef(Row, frozen=True):
     carrier_id: SmallInt
     ref: Text
     recipient: BigInt | None
-    state: Text
-    error: Text | None
-    at_ms: BigInt
+    receipt_state: Text
+    receipt_error: Text | None
+    created_at_ms: BigInt
 
 
 _RETURNED: Final = (
@@ -102,23 +104,20 @@ REF_OF_ANSWER: Final = BatchStatement(
     AnsweredRef,
     StoredRef,
     postgresql=f"""
-        INSERT INTO carrier_refs AS r (carrier_id, ref, message_id, parts, created_at_ms) SELECT *
-            FROM :given AS g {_OF_ANSWER}""",
+        INSERT INTO carrier_refs AS r ({columns_of(AnsweredRef)}) SELECT * FROM :given AS g
+        {_OF_ANSWER}""",
     sqlite=f"""
-        INSERT INTO carrier_refs AS r (carrier_id, ref, message_id, parts, created_at_ms)
-        VALUES (:carrier_id, :ref, :message_id, :parts, :now_ms) {_OF_ANSWER}""",
+        INSERT INTO carrier_refs AS r ({columns_of(AnsweredRef)}) VALUES ({values_of(AnsweredRef)})
+        {_OF_ANSWER}""",
 )
 REF_OF_RECEIPT: Final = BatchStatement(
     ReceivedRef,
     StoredRef,
     postgresql=f"""
-        INSERT INTO carrier_refs AS r (carrier_id, ref, recipient, receipt_state, receipt_error,
-            created_at_ms) SELECT * FROM :given AS g
+        INSERT INTO carrier_refs AS r ({columns_of(ReceivedRef)}) SELECT * FROM :given AS g
         {_of_receipt(f"{_IS_FINAL} AND r.recipient IS NOT DISTINCT FROM excluded.recipient")}""",
     sqlite=f"""
-        INSERT INTO carrier_refs AS r (carrier_id, ref, recipient, receipt_state, receipt_error,
-            created_at_ms)
-        VALUES (:carrier_id, :ref, :recipient, :state, :error, :at_ms)
+        INSERT INTO carrier_refs AS r ({columns_of(ReceivedRef)}) VALUES ({values_of(ReceivedRef)})
         {_of_receipt(f"{_IS_FINAL} AND r.recipient IS excluded.recipient")}""",
 )
 
@@ -225,14 +224,7 @@ class UnmatchedReceipt(Row, frozen=True):
     received_at_ms: BigInt
 
 
-STORE_UNMATCHED: Final = BatchStatement(
-    UnmatchedReceipt,
-    Nothing,
-    postgresql=f"INSERT INTO unmatched_receipts ({_UNMATCHED_COLUMNS}) SELECT * FROM :given AS g",
-    sqlite=f"""
-        INSERT INTO unmatched_receipts ({_UNMATCHED_COLUMNS})
-        VALUES ({values_of(UnmatchedReceipt)})""",
-)
+STORE_UNMATCHED: Final = Insert("unmatched_receipts", UnmatchedReceipt)
 
 
 class ReceiptKey(Row, frozen=True):

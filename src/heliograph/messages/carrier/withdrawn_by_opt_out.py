@@ -48,10 +48,10 @@ _OPTED_OUT: Final = BatchStatement(
         WHERE s.id = g.send_id AND {MAY_BE_UNWANTED}
             AND (found.sender = '' OR found.sender = {FOLDED_SENDER})""",
     sqlite=f"""
-        SELECT g.value ->> 0 AS message_id, o.id AS opt_out_id FROM json_each(:given) AS g
-            CROSS JOIN suppressions o ON o.account_id = g.value ->> 2
-                AND o.sandbox = g.value ->> 3 AND o.phone = g.value ->> 4
-            CROSS JOIN sends s ON s.id = g.value ->> 1
+        SELECT g.message_id AS message_id, o.id AS opt_out_id FROM json_each(:given) AS g
+            CROSS JOIN suppressions o ON o.account_id = g.account_id
+                AND o.sandbox = g.sandbox AND o.phone = g.phone
+            CROSS JOIN sends s ON s.id = g.send_id
         WHERE {MAY_BE_UNWANTED} AND (o.sender = '' OR o.sender = {FOLDED_SENDER})""",
 )
 

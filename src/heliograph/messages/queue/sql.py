@@ -14,13 +14,13 @@ from heliograph.database.statements import (
     BatchStatement,
     BigInt,
     Id,
+    Insert,
     Int,
     Nothing,
     Row,
     SmallInt,
     Text,
     portable,
-    values_of,
 )
 from heliograph.messages.queue.rank import HELD_FROM_US
 
@@ -33,9 +33,9 @@ class RunKey(Row, frozen=True):
     first_id: Id
 
 
-class QueuedRun(Row, frozen=True):
-    """Holds a row of the queue. `messages` is the column `count`. `segments` is the number of
-    segments of each message. Times are Unix milliseconds.
+class QueuedRun(Row, frozen=True, rename={"messages": "count"}):
+    """Holds a row of the queue. `segments` is the number of segments of each message. Times are
+    Unix milliseconds.
     """
 
     carrier_id: SmallInt
@@ -64,34 +64,27 @@ class QueuedRun(Row, frozen=True):
         return replace(self, rank_us=rank_us, first_id=first_id, messages=self.messages - messages)
 
 
-QUEUE_COLUMNS: Final = ", ".join(
-    "count" if name == "messages" else name for name in QueuedRun.__struct_fields__
-)
-
-
 def queue_columns(alias: str) -> str:
     """Returns the columns of a QueuedRun, for a SELECT from the queue under this alias."""
-    return ", ".join(f"{alias}.{column}" for column in QUEUE_COLUMNS.split(", ")).replace(
-        f"{alias}.count", f"{alias}.count AS messages"
+    return ", ".join(
+        f"{alias}.{column} AS {name}"
+        for name, column in zip(
+            QueuedRun.__struct_fields__, QueuedRun.__struct_encode_fields__, strict=True
+        )
     )
 
 
-_INSERT: Final = f"INSERT INTO queue AS q ({QUEUE_COLUMNS}) SELECT * FROM :given AS g"
-_INSERT_SQLITE: Final = f"INSERT INTO queue AS q ({QUEUE_COLUMNS}) VALUES ({values_of(QueuedRun)})"
-
-QUEUE: Final = BatchStatement(QueuedRun, Nothing, postgresql=_INSERT, sqlite=_INSERT_SQLITE)
+QUEUE: Final = Insert("queue", QueuedRun)
 
 # A message comes back at the same place with each of its parts; whoever claims it takes all that
 # are missing. No part may go out with the number of an earlier try of its own: that one's late
 # answer would end it.
-QUEUE_AGAIN: Final = BatchStatement(
+QUEUE_AGAIN: Final = Insert(
+    "queue",
     QueuedRun,
-    Nothing,
-    postgresql=(
-        f"{_INSERT} ON CONFLICT (carrier_id, rank_us, first_id) DO UPDATE SET attempt ="
-        " greatest(q.attempt, excluded.attempt)"
-    ),
-    sqlite=f"{_INSERT_SQLITE} ON CONFLICT DO UPDATE SET attempt = max(attempt, excluded.attempt)",
+    """
+    ON CONFLICT (carrier_id, rank_us, first_id) DO UPDATE SET attempt = CASE
+        WHEN queue.attempt > excluded.attempt THEN queue.attempt ELSE excluded.attempt END""",
 )
 
 TAKE_RUNS: Final = BatchStatement(

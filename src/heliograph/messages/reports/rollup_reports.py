@@ -183,6 +183,13 @@ def _parts_of_span(tx: Connection, of: ReportOf, span: ReportSpan) -> list[Repor
     ]
 
 
+class _GroupKey(NamedTuple):
+    country_code: str
+    sender: str
+    type: str
+    group_id: int
+
+
 def groups_of(
     tx: Connection, of: ReportOf, *, before_ms: int, start_ms: int, end_ms: int
 ) -> list[GroupFigures]:
@@ -198,9 +205,9 @@ def groups_of(
         .where(*_within(of, before_ms, end_ms))
         .group_by(*keys, is_before)
     )
-    found: dict[tuple[str, str, str, int], ComparedFigures] = {}
+    found: dict[_GroupKey, ComparedFigures] = {}
     for row in tx.execute(query):
-        key = (row.country_code, row.sender, row.type, row.group_id)
+        key = _GroupKey(row.country_code, row.sender, row.type, row.group_id)
         compared, figures = (
             found.get(key, ComparedFigures(NOTHING, NOTHING)),
             _figures(row._mapping),
@@ -210,7 +217,7 @@ def groups_of(
             if row.is_before
             else compared._replace(figures=figures)
         )
-    return [GroupFigures(*key, *compared) for key, compared in found.items()]
+    return [GroupFigures(**key._asdict(), **compared._asdict()) for key, compared in found.items()]
 
 
 def live_messages_of(

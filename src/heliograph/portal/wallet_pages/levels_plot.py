@@ -14,7 +14,7 @@ from heliograph.base.csv.cells import DELIMITER, line_of
 from heliograph.messages.reports.rollup_reports import day_of, midnight_ms
 from heliograph.portal.languages import formats
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.plots import BAR, HEIGHT, axis_of, top_of, width_of
+from heliograph.portal.plots import BAR, HEIGHT, AxisLabels, axis_of, top_of, width_of
 from heliograph.portal.rendering import Download
 from heliograph.portal.visit import Visit
 from heliograph.wallet import levels, money, wallet_of
@@ -52,7 +52,7 @@ class LevelPlot(NamedTuple):
         return width_of(self.bars)
 
     @property
-    def axis(self) -> tuple[str, str, str]:
+    def axis(self) -> AxisLabels:
         return axis_of(self.bars)
 
 

@@ -18,13 +18,14 @@ from ipaddress import (
     ip_address,
     ip_network,
 )
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from heliograph.base.settings import SettingError, Settings
 from heliograph.base.short_texts import invalid_field
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
+AddressInfo = tuple[int, int, int, str, tuple[Any, ...]]  # as socket.getaddrinfo returns it
 
 URL_MAX: Final = 2_048  # characters; what servers commonly take
 HOST_MAX: Final = 253  # characters of a name (RFC 1035)
@@ -128,6 +129,13 @@ class AllowedNetworks:
 CLOSED: Final = AllowedNetworks()
 
 
+def _is_within(inner: Network, outer: Network) -> bool:
+    """Returns whether all of a network is in another one, which may be of the other version."""
+    if isinstance(inner, IPv4Network):
+        return isinstance(outer, IPv4Network) and inner.subnet_of(outer)
+    return isinstance(outer, IPv6Network) and inner.subnet_of(outer)
+
+
 def allowed_networks(settings: Settings) -> AllowedNetworks:
     """Returns which closed networks the settings open for webhooks. Raises SettingError for a
     network that is never opened.
@@ -135,11 +143,7 @@ def allowed_networks(settings: Settings) -> AllowedNetworks:
     networks = tuple(ip_network(text) for text in settings.webhooks_allow_networks)
     for network in networks:
         kinds = _CLOSED_OF[network.version]
-        closed = next(
-            # both are of one version
-            (kind for kind in kinds if network.subnet_of(kind.network)),  # type: ignore[arg-type]
-            None,
-        )
+        closed = next((kind for kind in kinds if _is_within(network, kind.network)), None)
         if closed is not None and not closed.openable:
             raise SettingError(
                 "HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS",
@@ -255,12 +259,8 @@ class AddressRefused(OSError):
         super().__init__("the address is not public")
 
 
-def guarded_socket(
-    info: tuple[int, int, int, str, tuple[str | int, ...]], allow: AllowedNetworks
-) -> socket.socket:
-    """Returns the socket that will be connected to `info`'s address, as getaddrinfo gives it.
-    Raises AddressRefused.
-    """
+def guarded_socket(info: AddressInfo, allow: AllowedNetworks) -> socket.socket:
+    """Returns the socket that will be connected to `info`'s address. Raises AddressRefused."""
     family, kind, protocol, _, where = info
     if (
         family not in (socket.AF_INET, socket.AF_INET6)

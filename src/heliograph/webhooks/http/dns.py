@@ -13,10 +13,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Final
 from weakref import WeakValueDictionary
 
 from aiohttp.abc import AbstractResolver, ResolveResult
+
+from heliograph.webhooks.http.address_guard import AddressInfo
 
 # look-ups, each in a thread, which waits for name servers and does nothing: of names that were
 # found fast
@@ -33,7 +35,6 @@ NAMES_KEPT: Final = 10_000  # of those that are good, and of those that are slow
 # there are
 ADDRESSES_MAX: Final = 4
 
-AddressInfo = tuple[int, int, int, str, tuple[Any, ...]]
 LookUp = Callable[[str, int], Sequence[AddressInfo]]
 # whose endpoint a name is looked up for: aiohttp, which asks, has no word for it
 of_account: ContextVar[str] = ContextVar("of_account", default="")

@@ -17,6 +17,7 @@ from yarl import URL
 from heliograph.base import open_files
 from heliograph.base.errors import InvalidRequest
 from heliograph.webhooks.http.address_guard import (
+    AddressInfo,
     AddressRefused,
     AllowedNetworks,
     check_url,
@@ -125,9 +126,7 @@ class Poster:
                 reason, detail = NO_FILES, "this process can open no connection"
             return PostFailure(reason, _line(detail, DETAIL_MAX), time.perf_counter() - began)
 
-    def _socket(
-        self, info: tuple[int, int, int, str, tuple[str | int, ...]], allow: AllowedNetworks
-    ) -> socket.socket:
+    def _socket(self, info: AddressInfo, allow: AllowedNetworks) -> socket.socket:
         """Opens a socket. Errors of several addresses come without their numbers, so what counts is
         noted here.
         """

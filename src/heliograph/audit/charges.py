@@ -198,7 +198,7 @@ class _Totals:
 
 
 def _totals(tx: Connection, first: str) -> Iterator[_Total]:
-    """Yields the total of each send. Its messages are a run of ids, so they come one after the
+    """Yields the total of each send. Its messages are a series of ids, so they come one after the
     other.
     """
     columns = messages.c

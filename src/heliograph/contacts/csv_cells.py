@@ -144,7 +144,7 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str] = MappingProxyTy
 
 
 def change_of(
-    cells: Sequence[str], layout: Layout, country: str | None, home: str | None = None
+    cells: Sequence[str], layout: Layout, country: str | None, home_country: str | None = None
 ) -> ContactPatch:
     """Returns what a row says of its contact. A column that is there changes the contact, and an
     empty cell clears; an empty `opted_out` changes nothing. Empty cells beyond the last column,
@@ -160,7 +160,7 @@ def change_of(
         layout.fields,
         "phone",
         cells,
-        lambda text: read_phone(text, own_country or country, home),
+        lambda text: read_phone(text, own_country or country, home_country),
         required=True,
     )
     given: dict[str, Any] = {}

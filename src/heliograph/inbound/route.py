@@ -141,15 +141,15 @@ async def _phones(tx: HotTx, shared: dict[Way, sql.NumberOwner]) -> dict[Way, se
     """Returns which phones may have written to shared numbers. A sender as it is dialled at home
     may be a phone of each country in which the number's accounts are; any other is one at most.
     """
-    at_home = {way.recipient for way in shared if is_dialled_at_home(way.sender)}
-    asked = [sql.SharedDigits(digits) for digits in sorted(at_home)]
-    homes: dict[str, set[str]] = defaultdict(set)
+    dialled_at_home = {way.recipient for way in shared if is_dialled_at_home(way.sender)}
+    asked = [sql.SharedDigits(digits) for digits in sorted(dialled_at_home)]
+    countries: dict[str, set[str]] = defaultdict(set)
     for each in await sql.COUNTRIES.rows(tx, asked):
-        homes[each.digits].add(each.country_code)
+        countries[each.digits].add(each.country_code)
     found = {}
     for way, number in shared.items():
         read = {international(way.sender, number.country_code)}
         if is_dialled_at_home(way.sender):
-            read |= {international(way.sender, home) for home in homes[way.recipient]}
+            read |= {international(way.sender, country) for country in countries[way.recipient]}
         found[way] = set(filter(may_be_texted, read))
     return found

@@ -2,7 +2,7 @@
 "Messages" and "Reports").
 
 There is no index of an account's messages: it would cost every send a second, random write. A send
-and its messages are one run of ids (tables.py). So a report walks the account's sends, newest
+and its messages are one series of ids (tables.py). So a report walks the account's sends, newest
 first, and looks its messages up by the ids that follow from them.
 """
 
@@ -175,11 +175,12 @@ def _walk_sends(
     at_once = _MESSAGES_AT_ONCE if is_rare else wanted.limit + 1
     looked = _matching_messages(tx, account_id, sandbox, wanted, filters, at_once)
     while batch := list(_limit_lookups(looked, at_once)):
-        run = [each.id for each in batch if each.passes]
-        if run:
+        passing = [each.id for each in batch if each.passes]
+        if passing:
             # the bounds leave out partitions
             query = _MESSAGES.where(
-                _among(tx, messages.c.id, run), messages.c.id.between(min(run), max(run))
+                _among(tx, messages.c.id, passing),
+                messages.c.id.between(min(passing), max(passing)),
             )
             if filters.status is not None:
                 query = query.where(messages.c.status == filters.status)

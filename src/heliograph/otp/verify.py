@@ -114,7 +114,7 @@ class Verifier:
                 sorted({PhoneKey(given.account_id, given.sandbox, given.phone) for given in tries}),
             )
             batch = VerificationBatch(self._codes, locked, keys, latest)
-            outcomes = [batch.decide(given, is_retry=is_retry) for given in tries]
+            results = [batch.decide(given, is_retry=is_retry) for given in tries]
             await STORE.rows(
                 tx,
                 [
@@ -133,7 +133,7 @@ class Verifier:
             await store_counted_keys(tx, batch.key_counts())
             await INSERT_KEYS.rows(tx, batch.answered)
         metrics.count_transaction("verify", len(tries), clock.monotonic_s() - started_s)
-        return outcomes
+        return results
 
 
 async def _count(tx: HotTx, batch: "VerificationBatch") -> None:

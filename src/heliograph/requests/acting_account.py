@@ -15,7 +15,7 @@ from heliograph.requests.idempotency import refuse_used_key
 T = TypeVar("T")
 
 
-async def read_at_home(
+async def read_with_home_country(
     cache: ConfigCache, call: Call, reader: Callable[[dict[str, Any], str], T]
 ) -> T:
     """Returns what `reader` makes of the body and of the country of the account that it is about:
@@ -27,8 +27,8 @@ async def read_at_home(
     done, body = await call.read(lambda body: _read_or_postpone(reader, body, own))
     if body is None:
         return done  # type: ignore[return-value]  # T itself may be None
-    home = await country_of_cached(cache, call.principal, body["customer_id"])
-    return await call.work_on_body(lambda: reader(body, home))
+    home_country = await country_of_cached(cache, call.principal, body["customer_id"])
+    return await call.work_on_body(lambda: reader(body, home_country))
 
 
 def _read_or_postpone(

@@ -42,7 +42,7 @@ async def send_sample(
     body = body_of(event_id, event, account_id).encode()
     poster = Poster(allow, connections=1)
     try:
-        outcome = await poster.post(
+        result = await poster.post(
             endpoint.url, headers(event_id, event.kind, body, now_ms // 1_000, *secrets), body
         )
     finally:
@@ -50,14 +50,14 @@ async def send_sample(
     answered = {
         "event_id": event_id,
         "event": event.kind,
-        "took_ms": round(outcome.seconds * 1_000),
+        "took_ms": round(result.seconds * 1_000),
     }
-    if isinstance(outcome, PostFailure):
-        return answered | {"status": None, "reason": outcome.reason, "answer": outcome.detail}
+    if isinstance(result, PostFailure):
+        return answered | {"status": None, "reason": result.reason, "answer": result.detail}
     return answered | {
-        "status": outcome.status,
-        "reason": None if outcome.ok else "status",
-        "answer": outcome.text,
+        "status": result.status,
+        "reason": None if result.ok else "status",
+        "answer": result.text,
     }
 
 

@@ -65,7 +65,7 @@ def command(run: CommandRun, phone: str, acc: str, country: str | None, yes: boo
     from heliograph.campaigns import take_from_dead_processes
     from heliograph.jobs.erase_number import batches, count_changes, note
 
-    _number(phone, country, checked_values.home_of_phone(phone))
+    _number(phone, country, checked_values.home_country_of_phone(phone))
     with run.read() as tx:
         account = accounts.find(tx, acc)
         number = _number(phone, country, account.country_code)

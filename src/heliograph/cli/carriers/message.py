@@ -8,7 +8,7 @@ import click
 
 from heliograph.cli.carriers.message_decide import filter_of_options, resend, settle
 from heliograph.cli.carriers.message_output import carrier_names, records_of
-from heliograph.cli.checked_values import home_of_phone
+from heliograph.cli.checked_values import home_country_of_phone
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import print_table, show, show_list
 from heliograph.cli.values import (
@@ -123,7 +123,8 @@ def list_(
 
     if (
         to is not None
-        and parse_phone(to, None, home_of_phone(to) if account is not None else None) is None
+        and parse_phone(to, None, home_country_of_phone(to) if account is not None else None)
+        is None
     ):
         raise click.BadParameter(
             f"{to!r} is not a phone number such as 233201234567.", param_hint="--to"

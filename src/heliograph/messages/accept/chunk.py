@@ -1,4 +1,4 @@
-"""A chunk of a group is a run of recipients that becomes messages, as far as the credits reach, in
+"""A chunk of a group is recipients that become messages together, as far as the credits reach, in
 the transaction of whoever keeps the list.
 
 It is the transaction of accepting (`acceptor.py`) without a request: it has the same tariff, the
@@ -178,10 +178,10 @@ class _ChunkFilling:
         return self._batch.lay_out()
 
     def _take(self, recipients: Sequence[ChunkRecipient]) -> None:
-        """Makes one send for each run of recipients with one text; its messages' ids follow its
+        """Makes one send for recipients in succession with one text; its messages' ids follow its
         own.
         """
-        for (text, encoding, segments), run in groupby(
+        for (text, encoding, segments), alike in groupby(
             recipients, key=attrgetter("text", "encoding", "segments")
         ):
             request = SendRequest(
@@ -202,14 +202,14 @@ class _ChunkFilling:
                 type="campaign",
                 group_id=self._wanted.group_id,
             )
-            self._fill(request, run)
+            self._fill(request, alike)
             if self.stopped is not None:
                 return
 
-    def _fill(self, request: SendRequest, run: Iterator[ChunkRecipient]) -> None:
+    def _fill(self, request: SendRequest, alike: Iterator[ChunkRecipient]) -> None:
         """Takes recipients as far as the credits reach. Who cannot be sent to is left out."""
         sandbox = self._wanted.sandbox
-        phones = [Phone(str(each.number), each.country_code) for each in run]
+        phones = [Phone(str(each.number), each.country_code) for each in alike]
         balance = None if sandbox else min(self._wallet.sms_credits, self._left)
         priced = price(phones, request.segments, self._offers, balance)
         accepted = AcceptedSend(request, self._sender, priced, rejected=[], duplicates=[])

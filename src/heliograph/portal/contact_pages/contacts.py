@@ -124,7 +124,7 @@ def add(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     asked = contacts.read_contact_request(
         contact_form.body_of_new(request.sent.form),
         phone_required=True,
-        home=visit.account.country_code,
+        home_country=visit.account.country_code,
     )
     with _quota_as_field_error():
         [stored] = contacts.upsert(
@@ -170,7 +170,7 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         case "change":
             body = contact_form.body_of_change(form)
             asked = contacts.read_contact_request(
-                body, phone_required=False, home=visit.account.country_code
+                body, phone_required=False, home_country=visit.account.country_code
             )
             patch = asked.change
         case "opt_out":

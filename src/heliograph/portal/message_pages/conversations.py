@@ -283,11 +283,11 @@ def _read_query(request: PageRequest, visit: Visit) -> _ConversationsQuery:
     return _ConversationsQuery(mode == "sandbox", wanted, phone)
 
 
-def _read_phone(typed: str, home: str) -> str | None:
+def _read_phone(typed: str, home_country: str) -> str | None:
     """Returns the phone that is looked for: any that can be sent to, or the digits of a short
     code.
     """
-    phone = parse_phone(typed, None, home)
+    phone = parse_phone(typed, None, home_country)
     if phone is not None:
         return phone.digits
     return typed if conversations.number_of(typed) is not None else None

@@ -117,7 +117,7 @@ class Resolver(AbstractResolver):
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Sequence[AddressInfo]] = loop.create_future()
 
-        def settle(found: Sequence[AddressInfo], error: OSError | None) -> None:
+        def hand_over(found: Sequence[AddressInfo], error: OSError | None) -> None:
             self._overdue.discard(answer)
             if not answer.done():
                 answer.set_result(found) if error is None else answer.set_exception(error)
@@ -135,7 +135,7 @@ class Resolver(AbstractResolver):
             except Exception:  # noqa: BLE001
                 error = socket.gaierror(socket.EAI_FAIL, "the name cannot be looked up")
             try:
-                loop.call_soon_threadsafe(settle, found, error)
+                loop.call_soon_threadsafe(hand_over, found, error)
             except RuntimeError:  # the loop is closed: nobody waits any more
                 return
 

@@ -113,28 +113,30 @@ async def _shared(
     texted the phone from the number last, else to the number's catch-all account.
     """
     phones = await _phones(tx, shared)
-    asked = {sql.SharedNumber(way.recipient, int(phone)) for way in shared for phone in phones[way]}
+    asked_numbers = {
+        sql.SharedNumber(way.recipient, int(phone)) for way in shared for phone in phones[way]
+    }
     last = {
         _Texted(str(each.phone), each.digits): each
-        for each in await sql.newest_of_all(tx, sorted(asked), since)
+        for each in await sql.newest_of_all(tx, sorted(asked_numbers), since)
     }
-    found = {}
+    route_of_way = {}
     for way, number in shared.items():
         texted = [
             last[read] for phone in phones[way] if (read := _Texted(phone, way.recipient)) in last
         ]
         newest = max(texted, key=lambda each: each.message_id, default=None)
         if newest is not None:
-            found[way] = TextRoute(newest.account_id, str(newest.phone), newest.message_id)
+            route_of_way[way] = TextRoute(newest.account_id, str(newest.phone), newest.message_id)
         else:
             sender = international(way.sender, number.country_code)
-            found[way] = TextRoute(
+            route_of_way[way] = TextRoute(
                 number.catch_all_id,
                 sender,
                 guessed=frozenset(phones[way]),
                 first_word=bool(number.first_word),
             )
-    return found
+    return route_of_way
 
 
 async def _phones(tx: HotTx, shared: dict[Way, sql.NumberOwner]) -> dict[Way, set[str]]:

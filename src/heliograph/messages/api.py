@@ -57,9 +57,9 @@ def endpoints(
         call.query.finish()
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id)
-            found = read.message_of(tx, account_id, call.path["id"], sandbox=call.principal.sandbox)
-            answers = answers_of(tx, found)
-        record = {**read.as_record(found), "timeline": read.timeline(found), **answers}
+            shown = read.message_of(tx, account_id, call.path["id"], sandbox=call.principal.sandbox)
+            answers = answers_of(tx, shown)
+        record = {**read.as_record(shown), "timeline": read.timeline(shown), **answers}
         return Answer({"data": record})
 
     def reports(call: Call) -> Answer:
@@ -86,7 +86,7 @@ def endpoints(
             page = read.report(tx, account_id, wanted, filters, sandbox=call.principal.sandbox)
         next_cursor = None if page.next_before is None else cursor_at(page.next_before)
         return Answer(
-            {"data": [read.as_record(found) for found in page.messages], "next_cursor": next_cursor}
+            {"data": [read.as_record(shown) for shown in page.messages], "next_cursor": next_cursor}
         )
 
     return [

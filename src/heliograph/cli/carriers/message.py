@@ -170,18 +170,18 @@ def show_(run: CommandRun, message_id: str) -> None:
 
     with run.read() as tx:
         read_one_snapshot(tx)
-        found = trace.trace_message(tx, message_id)
+        traced = trace.trace_message(tx, message_id)
         names = carrier_names(tx)
-        record = records_of(tx, [found])[0]
+        record = records_of(tx, [traced])[0]
         lists = {
-            "timeline": timeline(found.message),
+            "timeline": timeline(traced.message),
             "segments": [
                 {
                     **segment._asdict(),
                     "carrier_id": names(segment.carrier_id),
                     "since_ms": rfc3339_or_none(segment.since_ms),
                 }
-                for segment in segments(tx, found)
+                for segment in segments(tx, traced)
             ],
             "decisions": [
                 {
@@ -190,7 +190,7 @@ def show_(run: CommandRun, message_id: str) -> None:
                     "carrier_id": names(decision.carrier_id),
                     "decided_at_ms": rfc3339(decision.decided_at_ms),
                 }
-                for decision in trace.decisions(tx, found)
+                for decision in trace.decisions(tx, traced)
             ],
         }
     lists = {

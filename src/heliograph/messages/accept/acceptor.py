@@ -212,26 +212,30 @@ class Acceptor:
         self,
         tx: HotTx,
         ranks: Ranks,
-        given: _BatchFacts,
+        batch_facts: _BatchFacts,
         rooms: Mapping[StoragePlace, StorageRoom],
     ) -> tuple[SendBatch, list[SendResult | ServiceError]]:
         batch = SendBatch(
             ranks,
-            given.locked,
-            given.used_keys.copy(),
-            given.stored,
-            await self._batch_extensions(tx, given.requests),
+            batch_facts.locked,
+            batch_facts.used_keys.copy(),
+            batch_facts.stored,
+            await self._batch_extensions(tx, batch_facts.requests),
             rooms=rooms,
-            opted_out=given.opted_out,
+            opted_out=batch_facts.opted_out,
         )
 
         def decide() -> list[SendResult | ServiceError]:
             return [
-                batch.decide(request, given.facts[i], given.tariff, given.quotas[i])
-                for i, request in enumerate(given.requests)
+                batch.decide(
+                    request, batch_facts.facts[i], batch_facts.tariff, batch_facts.quotas[i]
+                )
+                for i, request in enumerate(batch_facts.requests)
             ]
 
-        is_heavy = sum(len(request.recipients) for request in given.requests) > JUDGED_HERE_MAX
+        is_heavy = (
+            sum(len(request.recipients) for request in batch_facts.requests) > JUDGED_HERE_MAX
+        )
         return batch, await self._judges.run(decide) if is_heavy else decide()
 
     async def _batch_extensions(

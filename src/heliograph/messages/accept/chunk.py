@@ -91,33 +91,33 @@ class Chunker:
         self.queue = queue
 
     async def store(
-        self, tx: HotTx, ranks: Ranks, wanted: ChunkRequest, recipients: Sequence[ChunkRecipient]
+        self, tx: HotTx, ranks: Ranks, request: ChunkRequest, recipients: Sequence[ChunkRecipient]
     ) -> Chunk:
         """Stores, charges and queues as many messages as may be sent, in a transaction that has
         locked nothing but the list of recipients.
         """
         started_s = clock.monotonic_s()
-        facts, tariff = await self._facts_and_tariff(wanted)
-        locked = await read_sql.lock_wallets(tx, [wanted.account_id])
+        facts, tariff = await self._facts_and_tariff(request)
+        locked = await read_sql.lock_wallets(tx, [request.account_id])
         if locked[0].closed:
             return Chunk(0, 0, ACCOUNT_SUSPENDED, frozenset())
         if not self._cache.confirm(locked[0].config_epoch, started_s):
             await self._cache.refresh()
-            facts, tariff = await self._facts_and_tariff(wanted)
+            facts, tariff = await self._facts_and_tariff(request)
         if self.queue.is_old():
             self.queue.read(await read_sql.heads(tx, BULK_FROM_US), ranks)
-        sender = approved_sender(wanted.sender, facts.senders, sandbox=wanted.sandbox)
+        sender = approved_sender(request.sender, facts.senders, sandbox=request.sandbox)
         if sender is None:
             return Chunk(0, 0, SENDER_NOT_APPROVED, frozenset())
         batch = SendBatch(ranks, locked, UsedKeys(), {}, {})
-        filling = _ChunkFilling(batch, wanted, sender, facts, tariff, recipients)
+        filling = _ChunkFilling(batch, request, sender, facts, tariff, recipients)
         piece = filling.piece()
         while not filling.is_done:
             piece = await run_meanwhile(store_sql.store(tx, piece), filling.piece)
         if filling.tally.queued:
             await store_sql.store(tx, piece)
             await batch.emit_low_balance(tx)
-            await groups.add(tx, [(wanted.group_id, filling.tally)], 0)
+            await groups.add(tx, [(request.group_id, filling.tally)], 0)
         return Chunk(
             filling.taken,
             filling.refused,

@@ -30,7 +30,7 @@ MAY_OPEN_A_TRANSACTION = {
         "each month's partition is a transaction, and nobody waits for the next one's lock"
     ),
     "database/restored_copy.py": (
-        "where a database is at home is said in its database and in a file, one after the other"
+        "where a database is served is said in its database and in a file, one after the other"
     ),
     "messages/sweeps/restored.py": (
         "each batch of what is kept of a restored copy, let go or canceled is a transaction"

@@ -22,8 +22,8 @@ def answers() -> Iterator[str]:
         ((f"`{outcome.value}`", *_after_answer(outcome)) for outcome in Outcome),
     )
     yield (
-        "The code is `messages/carrier/settle.py: settle_answer`. `throttled` also slows the"
-        " carrier's pace (`carriers/smpp/send_rate.py`).\n"
+        "The code is `messages/carrier/settle.py: settle_answer`. After `throttled`, the service"
+        " also sends more slowly to this carrier (`carriers/smpp/send_rate.py`).\n"
     )
 
 
@@ -65,14 +65,14 @@ def receipts() -> Iterator[str]:
         ((state.value, *_after_receipt(state)) for state in ReceiptState),
     )
     yield (
-        "The table is for a `sent` message of one segment. A message of several segments is"
-        " `delivered` when all of them are, and has failed as"
+        "The table is about a `sent` message of one segment. A message of several segments is"
+        " `delivered` when all of them are."
     )
+    yield "It has failed as soon as one final receipt is not DELIVRD."
     yield (
-        "soon as one final receipt is not DELIVRD. Credits are refunded only for segments that no"
-        " carrier accepted."
+        "Credits are refunded only for segments that no carrier accepted. A segment that has a"
+        " receipt was accepted."
     )
-    yield "A segment with a receipt was accepted."
     yield "The code is `messages/carrier/settle.py: settle_receipt`.\n"
 
 

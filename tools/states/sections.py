@@ -20,12 +20,12 @@ def messages() -> Iterator[str]:
     yield from diagram(MESSAGE)
     yield from meanings(MESSAGE)
     yield (
-        "A status never goes back. `delivered` and `failed` are final: late, repeated or"
-        " contradicting receipts change nothing."
+        "A status never goes back. `delivered` and `failed` are final. A receipt that comes later,"
+        " comes again or says something else changes nothing."
     )
     yield (
-        "The table is `MESSAGE` in `messages/states.py`; `messages/carrier/settle.py: move` decides"
-        " by it.\n"
+        "The transitions are in the table `MESSAGE` in `messages/states.py`."
+        " `messages/carrier/settle.py: move` follows it.\n"
     )
 
 
@@ -33,28 +33,31 @@ def segments() -> Iterator[str]:
     """Yields the section about segments in flight."""
     yield "## Segments on the wire\n"
     yield (
-        "The table `inflight` has one row for each submit_sm without an answer. Meanwhile clients"
-        " see their message as `queued`.\n"
+        "The table `inflight` has one row for each submit_sm that has no answer yet. Until all"
+        " segments of a message are accepted, clients see it as `queued`.\n"
     )
     yield from diagram(SEGMENT)
     yield from meanings(SEGMENT, "state")
-    yield "A segment in doubt is settled by whatever comes first:\n"
-    yield "- A late answer."
+    yield "The first of these three settles a segment in doubt:\n"
+    yield "- An answer that comes late."
     yield (
-        "- A receipt that matches by the carrier's id, or else by the user_message_reference that"
-        " it brings back. If it has neither, it matches"
-    )
-    yield "  if the carrier has only one message on the wire from that sender to that recipient."
-    yield "- The end of its validity. The message has then failed, with the code `unknown`.\n"
-    yield (
-        f"If none of them comes within {RESEND_AFTER_MS // 1_000} s, and the carrier's `--in-doubt`"
-        " is `resend`, the segment is sent once"
+        "- A receipt. It matches by the carrier's id, or else by the user_message_reference that it"
+        " brings back. A receipt that has neither"
     )
     yield (
-        "more. A segment of an OTP never is. An operator can settle a message in doubt, or have it"
-        " sent again, at any time: `heliograph message`."
+        "  matches if the carrier has only one message on the wire from that sender to that"
+        " recipient."
     )
-    yield "The table is `SEGMENT` in `messages/states.py`.\n"
+    yield "- The end of its validity. The message then fails, with the code `unknown`.\n"
+    yield (
+        f"If none of them has come after {RESEND_AFTER_MS // 1_000} s, the carrier's `--in-doubt`"
+        " decides. With `resend`, the segment is sent once more."
+    )
+    yield (
+        "A segment of a one-time password is never sent twice. An operator can settle a message in"
+        " doubt at any time, or have it sent again, with `heliograph message`."
+    )
+    yield "The transitions are in the table `SEGMENT` in `messages/states.py`.\n"
 
 
 def one_time_passwords() -> Iterator[str]:
@@ -63,10 +66,13 @@ def one_time_passwords() -> Iterator[str]:
     yield from diagram(OTP)
     yield from meanings(OTP, "state")
     yield (
-        "The state is not a column: it follows from when the code was verified and until when it"
-        " is locked. In sandbox no wrong code is counted."
+        "The state is not stored. It follows from two times: when the code was verified, and until"
+        " when it is locked. In sandbox no wrong code is counted."
     )
-    yield "The table is `OTP` in `otp/states.py`; `otp/limits.py: judge_try` decides.\n"
+    yield (
+        "The transitions are in the table `OTP` in `otp/states.py`. `otp/limits.py: judge_try` says"
+        " which one a code takes.\n"
+    )
 
 
 def senders() -> Iterator[str]:
@@ -74,7 +80,7 @@ def senders() -> Iterator[str]:
     yield "## Sender IDs\n"
     yield from diagram(SENDER)
     yield from meanings(SENDER)
-    yield "The table is `SENDER` in `senders/states.py`.\n"
+    yield "The transitions are in the table `SENDER` in `senders/states.py`.\n"
 
 
 def rate_sheets() -> Iterator[str]:
@@ -82,7 +88,7 @@ def rate_sheets() -> Iterator[str]:
     yield "## Rate sheets\n"
     yield from diagram(SHEET)
     yield from meanings(SHEET)
-    yield "The table is `SHEET` in `pricing/states.py`.\n"
+    yield "The transitions are in the table `SHEET` in `pricing/states.py`.\n"
 
 
 def campaigns() -> Iterator[str]:
@@ -90,21 +96,21 @@ def campaigns() -> Iterator[str]:
     yield "## Campaigns\n"
     yield from diagram(CAMPAIGN)
     yield from meanings(CAMPAIGN)
-    yield "The table is `CAMPAIGN` in `campaigns/states.py`."
-    yield "The page [Campaigns](campaigns.md) explains the rest.\n"
+    yield "The transitions are in the table `CAMPAIGN` in `campaigns/states.py`."
+    yield "[Campaigns](campaigns.md) explains how a campaign is made and sent.\n"
 
 
 def deliveries() -> Iterator[str]:
     """Yields the section about deliveries of events."""
     yield "## Webhook deliveries\n"
-    yield "A delivery is one event for one endpoint.\n"
+    yield "A delivery is one event for one endpoint. Its outcome says what became of it.\n"
     yield from diagram(DELIVERY)
     yield from meanings(DELIVERY, "outcome")
     yield (
-        "A delivery that waits is a row of `webhook_queue`; the other outcomes are in"
+        "While a delivery waits, it is a row of `webhook_queue`. Afterwards it is a row of"
         " `webhook_deliveries`."
     )
-    yield "The table is `DELIVERY` in `webhooks/states.py`.\n"
+    yield "The transitions are in the table `DELIVERY` in `webhooks/states.py`.\n"
 
 
 def endpoints() -> Iterator[str]:
@@ -112,7 +118,7 @@ def endpoints() -> Iterator[str]:
     yield "## Webhook endpoints\n"
     yield from diagram(ENDPOINT)
     yield from meanings(ENDPOINT)
-    yield "The table is `ENDPOINT` in `webhooks/states.py`.\n"
+    yield "The transitions are in the table `ENDPOINT` in `webhooks/states.py`.\n"
 
 
 def accounts() -> Iterator[str]:
@@ -120,7 +126,7 @@ def accounts() -> Iterator[str]:
     yield "## Accounts\n"
     yield from diagram(ACCOUNT)
     yield from meanings(ACCOUNT)
-    yield "The table is `ACCOUNT` in `accounts/states.py`.\n"
+    yield "The transitions are in the table `ACCOUNT` in `accounts/states.py`.\n"
 
 
 def carriers() -> Iterator[str]:
@@ -131,15 +137,15 @@ def carriers() -> Iterator[str]:
         ((f"`{state.value}`", meaning) for state, meaning in STATE_MEANINGS.items()),
     )
     yield (
-        "The state of a carrier is what its processes saw last of their connections, so any state"
-        " may follow any other."
+        "The state of a carrier is what its processes saw last of their connections. Nobody"
+        " decides it, so any state may follow any other."
     )
     yield (
         "`heliograph carrier list` shows the state with its reason. `heliograph carrier show NAME`"
         " also shows all settings."
     )
-    yield f"A carrier that has not been `bound` for {DOWN_MS // 1_000} s is down:"
+    yield f"A carrier is down when it has not been `bound` for {DOWN_MS // 1_000} s."
     yield (
-        "new messages take the next carrier of their route, or the others that share it by weight,"
-        " and messages that wait for it move there too.\n"
+        "New messages then take the next carrier of their route, or the others that share the route"
+        " by weight. Messages that wait for the carrier move there too.\n"
     )

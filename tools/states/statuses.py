@@ -85,16 +85,16 @@ def statuses() -> Iterator[str]:
         ),
     )
     yield (
-        f"After {_hex(SESSION_FAULTS)} the session is bound again. If a bind is answered with"
-        f" {_hex(BIND_REFUSALS)},"
+        f"After an answer of {_hex(SESSION_FAULTS)} the service binds the session again. If a bind"
+        f" is answered with {_hex(BIND_REFUSALS)},"
     )
     yield (
-        f"the carrier is shown as `refused`; after {_hex(CREDENTIAL_FAULTS)} it is tried again"
-        " slowly from the start."
+        f"the carrier is shown as `refused`. After {_hex(CREDENTIAL_FAULTS)} it is tried again"
+        " slowly from the first try on."
     )
     yield (
-        f"{_hex(OUR_FAULTS)} are logged as errors, because the service encoded something that this"
-        " carrier does not accept."
+        f"An answer of {_hex(OUR_FAULTS)} is logged as an error, because the service encoded"
+        " something that this carrier does not accept."
     )
     yield "The table is `carriers/smpp/outcomes.py`.\n"
 

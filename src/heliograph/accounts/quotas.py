@@ -109,11 +109,11 @@ def charge(
     """
     if octets <= 0:
         return
-    whose = quota_holder_of(tx, account_id)
+    holder_id = quota_holder_of(tx, account_id)
     used: int = tx.execute(
         _COUNT,
         {
-            "account_id": whose,
+            "account_id": holder_id,
             "sandbox": sandbox,
             "kind": kind.value,
             "day_ms": now_ms - now_ms % DAY_MS,
@@ -124,9 +124,9 @@ def charge(
         kind,
         used - octets,
         octets,
-        quota_of(tx, whose, kind),
+        quota_of(tx, holder_id, kind),
         now_ms,
-        of_partner=whose != account_id,
+        of_partner=holder_id != account_id,
     )
     if refusal is not None:
         raise refusal

@@ -26,7 +26,7 @@ _NOT_OVER: Final = alerts.c.over_at_ms.is_(None)
 
 
 class CurrentBreaches(NamedTuple):
-    """Holds what breaks rules, and how long each kind is held. `is_quiet` says that nothing is
+    """Holds what breaks rules, and the hold time of each kind. `is_quiet` says that nothing is
     wrong, nor was at the look before, so there is nothing to store.
     """
 

@@ -44,8 +44,9 @@ THRESHOLDS: Final = {
 
 
 class AlertRule(NamedTuple):
-    """Describes a rule. What breaks it has to last for `hold_s` before an alert opens, and what is
-    fine again for as long before it is over, so that what comes and goes tells nobody every minute.
+    """Describes a rule. `hold_s` is its hold time: it has to be broken for so long before an alert
+    opens, and fine again for as long before it is over, so that what comes and goes tells
+    nobody every minute.
     """
 
     kind: AlertKind

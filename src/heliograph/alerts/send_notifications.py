@@ -92,10 +92,10 @@ class AlertNotifier:
         signed = headers(
             event_id_of(notification), event_of(notification), body, now_ms // 1_000, secret
         )
-        outcome = await poster.post(notification.address, signed, body)
-        if not isinstance(outcome, HttpAnswer):
-            return f"{outcome.reason}: {outcome.detail}"
-        return None if outcome.ok else f"It answered with status {outcome.status}."
+        result = await poster.post(notification.address, signed, body)
+        if not isinstance(result, HttpAnswer):
+            return f"{result.reason}: {result.detail}"
+        return None if result.ok else f"It answered with status {result.status}."
 
     async def _one_poster(self) -> "Poster":
         async with self._making:  # several are told at once

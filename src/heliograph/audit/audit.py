@@ -52,7 +52,7 @@ def audit(
     counts: Counter[str] = Counter()
     overrides = operator_overrides(tx)
     reconciliation = None if log is None else Reconciliation(tx, log, overrides)
-    found = list[Finding]()
+    findings = list[Finding]()
     first = first_kept(tx, MESSAGES)
     for finding in _findings(
         tx,
@@ -62,13 +62,13 @@ def audit(
         counts,
     ):
         counts[finding.kind] += 1
-        if len(found) < shown_max:
-            found.append(finding)
+        if len(findings) < shown_max:
+            findings.append(finding)
     figures = {
         name: counts[name] for name in ("messages", "segments", *STATUSES, "in_flight", "in_doubt")
     }
     figures |= reconciliation.figures if reconciliation is not None else {}
-    return Audit(figures | {LOST: counts[LOST], UNEXPLAINED: counts[UNEXPLAINED]}, found)
+    return Audit(figures | {LOST: counts[LOST], UNEXPLAINED: counts[UNEXPLAINED]}, findings)
 
 
 def _findings(

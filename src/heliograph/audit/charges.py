@@ -79,25 +79,25 @@ def verify_charges(tx: Connection) -> list[Discrepancy]:
     """Returns what is wrong with charges and refunds: nothing, if all agree, and at most
     DISCREPANCIES_MAX.
     """
-    found: list[Discrepancy] = []
+    discrepancies: list[Discrepancy] = []
     # (account, send or campaign) → charged and refunded that the other source has not told yet
     open_: dict[tuple[str, str], tuple[int, int]] = {}
     first = first_kept(tx, MESSAGES)
     for part in merge(
-        _by_messages(tx, first, found),
-        _by_entries(tx, first, found),
+        _by_messages(tx, first, discrepancies),
+        _by_entries(tx, first, discrepancies),
         _by_tallies(tx, first),
         key=attrgetter("id"),
     ):
         key = (part.account_id, part.paid_for)
         charged, refunded = open_.pop(key, (0, 0))
-        left = (charged + part.charged, refunded + part.refunded)
-        if left != (0, 0):
-            open_[key] = left
-        if len(found) >= DISCREPANCIES_MAX:
+        unmatched_sums = (charged + part.charged, refunded + part.refunded)
+        if unmatched_sums != (0, 0):
+            open_[key] = unmatched_sums
+        if len(discrepancies) >= DISCREPANCIES_MAX:
             break
     for (account_id, paid_for), (charged, refunded) in open_.items():
-        if len(found) >= DISCREPANCIES_MAX:
+        if len(discrepancies) >= DISCREPANCIES_MAX:
             break
         differences = [
             f"{kind} {abs(credits)} credits {'less' if credits > 0 else 'more'} than its"
@@ -105,10 +105,10 @@ def verify_charges(tx: Connection) -> list[Discrepancy]:
             for kind, credits in (("charged", charged), ("refunded", refunded))
             if credits
         ]
-        found.append(
+        discrepancies.append(
             Discrepancy(account_id, f"for {paid_for} the ledger {' and '.join(differences)}")
         )
-    return found[:DISCREPANCIES_MAX]
+    return discrepancies[:DISCREPANCIES_MAX]
 
 
 def _by_messages(tx: Connection, first: str, found: list[Discrepancy]) -> Iterator[_SendCredits]:
@@ -198,7 +198,7 @@ class _Totals:
 
 
 def _totals(tx: Connection, first: str) -> Iterator[_Total]:
-    """Yields the total of each send. Its messages are a run of ids, so they come one after the
+    """Yields the total of each send. Its messages are a series of ids, so they come one after the
     other.
     """
     columns = messages.c

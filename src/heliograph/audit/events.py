@@ -235,34 +235,37 @@ def _of_change(
     message: str, change: _Change, events: list[_AuditedEvent], *, due: bool
 ) -> Iterator[str]:
     """Yields what is wrong between one state of one message and the events that tell of it."""
-    kind, at_ms = KIND_OF[change.status], change.at_ms
+    event_kind, at_ms = KIND_OF[change.status], change.at_ms
     if due and not events:
-        yield f"there is no event {kind} of {message}, which happened at {rfc3339_or_none(at_ms)}"
+        yield (
+            f"there is no event {event_kind} of {message}, which happened at"
+            f" {rfc3339_or_none(at_ms)}"
+        )
     if len(events) > 1:
         yield (
-            f"there are {len(events)} events {kind} of {message}:"
+            f"there are {len(events)} events {event_kind} of {message}:"
             f" {', '.join(_event(event.id) for event in events)}"
         )
     for event in events:
         if event.at_ms != at_ms:
             yield (
-                f"{_event(event.id)} says that {kind} of {message} happened at"
+                f"{_event(event.id)} says that {event_kind} of {message} happened at"
                 f" {rfc3339(event.at_ms)}, but it"
                 f" {'never happened' if at_ms is None else f'happened at {rfc3339(at_ms)}'}"
             )
         elif (event.account_id, event.sandbox) != (change.account_id, change.sandbox):
             yield (
-                f"{_event(event.id)}, {kind} of {message}, belongs to another account, or to the"
-                " other mode"
+                f"{_event(event.id)}, {event_kind} of {message}, belongs to another account, or to"
+                " the other mode"
             )
         elif (event.status, event.error_code) != (change.status, change.error_code):
             yield (
-                f"{_event(event.id)}, {kind} of {message}, shows the message as {event.status}"
-                f" (error {event.error_code})"
+                f"{_event(event.id)}, {event_kind} of {message}, shows the message as"
+                f" {event.status} (error {event.error_code})"
             )
         # a message forgets it after retention
         elif change.recipient is not None and event.recipient != str(change.recipient):
-            yield f"{_event(event.id)}, {kind} of {message}, shows another recipient"
+            yield f"{_event(event.id)}, {event_kind} of {message}, shows another recipient"
 
 
 def _message_events(tx: Connection) -> Iterator[_AuditedEvent]:

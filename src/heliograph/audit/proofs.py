@@ -119,25 +119,29 @@ def store_progress(tx: Connection, proof_id: str, step: int, rows_read: int, now
 
 
 def end_proof(
-    tx: Connection, proof_id: str, found: list[Discrepancy] | None, rows_read: int, now_ms: int
+    tx: Connection,
+    proof_id: str,
+    discrepancies: list[Discrepancy] | None,
+    rows_read: int,
+    now_ms: int,
 ) -> None:
     """Stores what a proof has found, or with None that it was broken off. One that has ended
     already stays as it is.
     """
-    is_proven = None if found is None else not found
+    is_proven = None if discrepancies is None else not discrepancies
     ended = tx.execute(
         sa.update(ledger_proofs)
         .where(ledger_proofs.c.id == proof_id, ledger_proofs.c.slot == 1)
         .values(slot=None, ended_at_ms=now_ms, is_proven=is_proven)
     )
-    if not ended.rowcount or found is None:
+    if not ended.rowcount or discrepancies is None:
         return
     tx.execute(
         sa.update(ledger_proofs).where(ledger_proofs.c.id == proof_id).values(rows_read=rows_read)
     )
     rows = [
         {"proof_id": proof_id, "number": number, **discrepancy._asdict()}
-        for number, discrepancy in enumerate(found[:FINDINGS_KEPT_MAX])
+        for number, discrepancy in enumerate(discrepancies[:FINDINGS_KEPT_MAX])
     ]
     if rows:
         tx.execute(ledger_proof_findings.insert(), rows)

@@ -77,32 +77,36 @@ class Reconciliation:
             columns.parts,
         )
         query = query.where(columns.message_id.is_not(None))
-        for known in stream_records(tx, query, _CarrierRef):
-            if known.carrier_id in self._simulators:
-                before = self._simulated.get(known.message_id, 0)
-                self._simulated[known.message_id] = before | known.parts
+        for stored_ref in stream_records(tx, query, _CarrierRef):
+            if stored_ref.carrier_id in self._simulators:
+                before = self._simulated.get(stored_ref.message_id, 0)
+                self._simulated[stored_ref.message_id] = before | stored_ref.parts
                 continue
-            given = self._log.submits_with_id(known.ref)
+            submits = self._log.submits_with_id(stored_ref.ref)
             # a doubt's, adopted from a receipt that was read in a wrong base
-            if not given and known.printed and plain_id(known.ref) in forms_of(known.printed):
-                given = self._log.submits_with_id(known.printed)
-            if not given:
+            if (
+                not submits
+                and stored_ref.printed
+                and plain_id(stored_ref.ref) in forms_of(stored_ref.printed)
+            ):
+                submits = self._log.submits_with_id(stored_ref.printed)
+            if not submits:
                 yield Finding(
                     LOST,
-                    ids.text_of_raw("msg", known.message_id),
-                    f"it has the carrier's id {known.ref}, which no SMSC gave",
+                    ids.text_of_raw("msg", stored_ref.message_id),
+                    f"it has the carrier's id {stored_ref.ref}, which no SMSC gave",
                 )
-            elif len(given) > 1:
+            elif len(submits) > 1:
                 continue  # of two SMSCs: which is whose, recipient and text tell
-            elif given[0].owner is not None:
-                other = ids.text_of_raw("msg", given[0].owner)
+            elif submits[0].owner is not None:
+                other = ids.text_of_raw("msg", submits[0].owner)
                 yield Finding(
                     UNEXPLAINED,
-                    ids.text_of_raw("msg", known.message_id),
-                    f"it has the carrier's id {known.ref}, which {other} has too",
+                    ids.text_of_raw("msg", stored_ref.message_id),
+                    f"it has the carrier's id {stored_ref.ref}, which {other} has too",
                 )
             else:
-                given[0].owner, given[0].owner_parts = known.message_id, known.parts
+                submits[0].owner, submits[0].owner_parts = stored_ref.message_id, stored_ref.parts
 
     def check(self, message: MessagePosition) -> Iterator[Finding]:
         """Yields what is wrong with one message."""

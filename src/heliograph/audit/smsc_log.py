@@ -120,7 +120,7 @@ class SmscLog:
         self.ahead: dict[Path, tuple[int, int]] = {}
         self._by_message: defaultdict[tuple[str, int], list[Submit]] = defaultdict(list)
         self._by_id: defaultdict[str, list[Submit]] = defaultdict(list)
-        # these two: of the run of an SMSC that is being read
+        # these two: of the SMSC's process whose lines are being read
         self._connections: dict[int, LoggedConnection] = {}
         self._ids: dict[str, Submit] = {}
         self._texts: dict[str, str] = {}  # one copy of each: a bulk send has few
@@ -154,8 +154,10 @@ class SmscLog:
         """
         last_ms = 0
         for number, line in _lines(path):
-            if line.event == "listening":  # another run: all connections of the one before are gone
-                self._end_run(last_ms)
+            if (
+                line.event == "listening"
+            ):  # another process: the connections of the one before are gone
+                self._end_process(last_ms)
             last_ms = line.at_ms
             if last_ms - self.asked_ms >= AHEAD_MAX_MS:
                 self.ahead.setdefault(path, (number, last_ms - self.asked_ms))
@@ -171,7 +173,7 @@ class SmscLog:
             if submit.message_id is not None:
                 self._by_id[plain_id(submit.message_id)].append(submit)
 
-    def _end_run(self, at_ms: int) -> None:
+    def _end_process(self, at_ms: int) -> None:
         for connection in self._connections.values():
             if connection.lost_ms is None:
                 connection.lost_ms = at_ms

@@ -6,7 +6,7 @@ An id has three forms, each where it is cheapest:
 - *text* (`msg_01k…`) is what clients see, and what use cases pass around;
 - *raw* (32 lower-case hex digits) is what hot statements send and get; both drivers take it for a
   uuid column;
-- the 128-bit *number* serves to make runs. A send and its messages are one run: the send is `base`,
+- the 128-bit *number* serves to make series. A send and its messages are one: the send is `base`,
   its k-th message is `base + 1 + k`. So all messages of a send are found by a range of the primary
   key, and newest first is one order.
 """
@@ -24,9 +24,9 @@ _PAIRS: Final = [a + b for a in ALPHABET for b in ALPHABET]
 _VALUE: Final = {c: i for i, c in enumerate(ALPHABET)}
 _LENGTH: Final = 26
 
-# ids in one run; the low bits left free below a new base, so that a run never overflows into the
+# ids in one series; the low bits left free below a new base, so that one never overflows into the
 # version bits
-RUN_MAX: Final = 1 << 20
+SERIES_MAX: Final = 1 << 20
 
 # a message is valid for 48 h at most, and its carrier's id is known for 72 h more
 LATER_MS: Final = 5 * 86_400_000
@@ -57,7 +57,7 @@ def new_number(at_ms: int | None = None) -> int:
     if ms == _last_ms and count <= _count:
         count = min(_count + 1, 0xFFF)
     _last_ms, _count = ms, count
-    # the top bit of 62 stays 0: base + RUN_MAX never carries into the variant
+    # the top bit of 62 stays 0: base + SERIES_MAX never carries into the variant
     rand_b = _random_64_bits() >> 3
     return (ms << 80) | (0x7 << 76) | (count << 64) | (0b10 << 62) | rand_b
 

@@ -25,7 +25,7 @@ from heliograph.messages.accept import Chunker
 from heliograph.messages.sweeps import fail_canceled, hold, release, wait_for_accepting
 from heliograph.opt_outs import due_notes
 
-SETTLE_S: Final = 1.0  # what is held, let go or failed in one look; the rest at the next
+STEPS_S: Final = 1.0  # what is held, let go or failed in one look; the rest at the next
 # … and what becomes messages: a pause, a cancel and an opt-out of others wait for no more than that
 EXPAND_S: Final = 1.0
 # recipients in one transaction: the account's other sends wait for it, about 50 ms
@@ -84,7 +84,7 @@ class Advancer:
         }
         for campaign in campaigns:
             with survive_faults("campaign_not_settled", campaign=_text_id(campaign)):
-                await self._settle(campaign)
+                await self._carry_out(campaign)
         await self._expand(
             [
                 campaign
@@ -115,7 +115,7 @@ class Advancer:
         """Takes out those who have opted out, before anything else is done for them: they get
         nothing more.
         """
-        until_s = clock.monotonic_s() + SETTLE_S
+        until_s = clock.monotonic_s() + STEPS_S
         with survive_faults("opt_outs_not_heeded"):  # the campaigns go on
             more = True
             while more and clock.monotonic_s() < until_s:
@@ -128,7 +128,7 @@ class Advancer:
                         await opt_outs.apply_due_notes(tx, clock.now_ms()) == opt_outs.AT_ONCE_MAX
                     )
 
-    async def _settle(self, campaign: RunningCampaign) -> None:
+    async def _carry_out(self, campaign: RunningCampaign) -> None:
         if campaign.status == CANCELED:
             await self._cancel(campaign)
         elif campaign.expanded and not campaign.queued:
@@ -151,7 +151,7 @@ class Advancer:
         if not campaign.queued:
             await self._change(lambda tx: due_steps.end_canceled(tx, campaign.id))
             return
-        until_s = clock.monotonic_s() + SETTLE_S
+        until_s = clock.monotonic_s() + STEPS_S
         while (
             await fail_canceled(self._db, campaign.group_id, clock.now_ms())
             and clock.monotonic_s() < until_s
@@ -162,7 +162,7 @@ class Advancer:
         self, move: Callable[[Database, int], Awaitable[int]], campaign: RunningCampaign
     ) -> bool:
         """Calls `move` batch by batch, and returns whether nothing is left to move."""
-        until_s = clock.monotonic_s() + SETTLE_S
+        until_s = clock.monotonic_s() + STEPS_S
         while await move(self._db, campaign.group_id):
             if clock.monotonic_s() > until_s:
                 return False

@@ -83,21 +83,21 @@ def read_preview_request(body: dict[str, Any]) -> tuple[Template, Audience]:
 
 def _read_audience(form: Form, *, has_tags: bool) -> Audience | None:
     """Reads `audience` and `tags`, which belong together; None if they are refused."""
-    kind = form.value("audience", read=_kind, required=True)
+    audience_kind = form.value("audience", read=_kind, required=True)
     tags = form.value("tags", read=read_tags) or ()
-    if kind is None:
+    if audience_kind is None:
         return None
-    if (kind == "tags") != has_tags:
+    if (audience_kind == "tags") != has_tags:
         form.refuse(
             "tags",
             (
                 "must name one tag at least"
-                if kind == "tags"
-                else f"cannot be given with the audience {kind}"
+                if audience_kind == "tags"
+                else f"cannot be given with the audience {audience_kind}"
             ),
         )
         return None
-    return Audience(kind, tags, whole=kind != "numbers")
+    return Audience(audience_kind, tags, whole=audience_kind != "numbers")
 
 
 def create(

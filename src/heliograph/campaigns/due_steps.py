@@ -157,23 +157,32 @@ def complete(tx: Connection, campaign_id: str) -> bool:
     """Completes a campaign, once, when its last message is queued no more; who listens hears of
     it.
     """
-    found = by_id(tx, campaign_id, lock=True)
-    tally = tally_of(tx, found.group_id)
-    if found.status not in (states.SENDING, states.PAUSED) or not found.expanded or tally.queued:
+    campaign = by_id(tx, campaign_id, lock=True)
+    tally = tally_of(tx, campaign.group_id)
+    if (
+        campaign.status not in (states.SENDING, states.PAUSED)
+        or not campaign.expanded
+        or tally.queued
+    ):
         return False
     now_ms = clock.now_ms()
     completed = move(
-        tx, found, states.COMPLETED, status_reason=None, completed_at_ms=now_ms, ended_at_ms=now_ms
+        tx,
+        campaign,
+        states.COMPLETED,
+        status_reason=None,
+        completed_at_ms=now_ms,
+        ended_at_ms=now_ms,
     )
     end = Event(
-        found.account_id,
-        bool(found.sandbox),
+        campaign.account_id,
+        bool(campaign.sandbox),
         "campaign.completed",
         now_ms,
         as_record(completed, tally),
-        number=ids.derived_number(int(found.id, 16), _ITS_END, now_ms),
+        number=ids.derived_number(int(campaign.id, 16), _ITS_END, now_ms),
     )
-    emit_to_listeners(tx, found.account_id, lambda _: [end])
+    emit_to_listeners(tx, campaign.account_id, lambda _: [end])
     return True
 
 

@@ -167,11 +167,11 @@ async def expand(
             ),
         )
         return Expanded(0, frozenset(), ACCOUNT_SUSPENDED)
-    found = await _NEXT.rows(tx, _after(campaign, most))
-    recipients = _recipients(found, campaign.text)
+    recipient_rows = await _NEXT.rows(tx, _after(campaign, most))
+    recipients = _recipients(recipient_rows, campaign.text)
     chunk = Chunk(0, 0, None, frozenset())
     if recipients:
-        wanted = ChunkRequest(
+        chunk_request = ChunkRequest(
             campaign.group_id,
             campaign_id,
             campaign.account_id,
@@ -179,14 +179,14 @@ async def expand(
             campaign.sender,
             campaign.validity_s,
         )
-        chunk = await chunker.store(tx, ranks, wanted, recipients)
+        chunk = await chunker.store(tx, ranks, chunk_request, recipients)
     cursor = campaign.cursor
     if chunk.taken < len(recipients):
         cursor = recipients[chunk.taken].number - 1
-    elif found:
-        cursor = found[-1].recipient
-    opted_out = sum(one.opted_out for one in found if one.recipient <= cursor)
-    is_whole = chunk.stopped is None and len(found) < most
+    elif recipient_rows:
+        cursor = recipient_rows[-1].recipient
+    opted_out = sum(one.opted_out for one in recipient_rows if one.recipient <= cursor)
+    is_whole = chunk.stopped is None and len(recipient_rows) < most
     storing = _GO_ON if chunk.stopped is None else _PAUSE
     await storing.rows(
         tx,

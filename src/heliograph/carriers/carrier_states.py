@@ -96,23 +96,25 @@ def unbound_links(tx: Connection) -> dict[int, tuple[int, list[str]]]:
     """Returns the carriers that some processes are bound to and others are not: how many
     processes serve each, and the states of those others, as text.
     """
-    found: dict[int, list[_CarrierState]] = {}
+    links_by_carrier: dict[int, list[_CarrierState]] = {}
     for link in tx.execute(
         sa.select(links.c.carrier_id, links.c.state, links.c.state_detail).order_by(links.c.epoch)
     ):
-        found.setdefault(link.carrier_id, []).append(_CarrierState(link.state, link.state_detail))
+        links_by_carrier.setdefault(link.carrier_id, []).append(
+            _CarrierState(link.state, link.state_detail)
+        )
     unbound = {
         carrier_id: [
             f"{link.state}: {link.detail}"
             for link in of_carrier
             if link.state != LinkState.BOUND.value
         ]
-        for carrier_id, of_carrier in found.items()
+        for carrier_id, of_carrier in links_by_carrier.items()
     }
     return {
-        carrier_id: (len(found[carrier_id]), others)
+        carrier_id: (len(links_by_carrier[carrier_id]), others)
         for carrier_id, others in unbound.items()
-        if 0 < len(others) < len(found[carrier_id])
+        if 0 < len(others) < len(links_by_carrier[carrier_id])
     }
 
 
@@ -188,23 +190,23 @@ def _lock_carriers(tx: Connection, which: sa.ColumnElement[bool]) -> bool:
     return bool(tx.execute(query.with_for_update(key_share=True)).all())
 
 
-def _store(tx: Connection, carrier_id: int, found: _CarrierState, now_ms: int) -> None:
+def _store(tx: Connection, carrier_id: int, new_state: _CarrierState, now_ms: int) -> None:
     """Stores the state of a carrier that is locked. `down_since_ms` stays at the moment it went
     down until it is bound again. One that we had ended ourselves begins anew, with its whole
     minute: the time without us says nothing of the carrier.
     """
-    known = tx.execute(
+    stored = tx.execute(
         sa.select(carriers.c.state, carriers.c.down_since_ms).where(carriers.c.id == carrier_id)
     ).one()
-    began_ms: int | None = known.down_since_ms if known.down_since_ms is not None else now_ms
-    if found.state == LinkState.BOUND.value:
+    began_ms: int | None = stored.down_since_ms if stored.down_since_ms is not None else now_ms
+    if new_state.state == LinkState.BOUND.value:
         began_ms = None
-    elif known.state == LinkState.CLOSED.value and found.state != LinkState.CLOSED.value:
+    elif stored.state == LinkState.CLOSED.value and new_state.state != LinkState.CLOSED.value:
         began_ms = now_ms
     tx.execute(
         sa.update(carriers)
         .where(carriers.c.id == carrier_id)
-        .values(state=found.state, state_detail=found.detail, down_since_ms=began_ms)
+        .values(state=new_state.state, state_detail=new_state.detail, down_since_ms=began_ms)
     )
 
 

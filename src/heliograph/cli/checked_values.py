@@ -83,7 +83,7 @@ def _countries(text: str) -> None:
         account_fields.known_country("countries", code)
 
 
-def home_of_phone(phone: str) -> str | None:
+def home_country_of_phone(phone: str) -> str | None:
     """Returns a country by which a phone with a leading 0 is one: for what is judged before the
     account's is known. It returns None when it is one by none.
     """

@@ -45,25 +45,25 @@ def require_schema(database: Database, *, makes: bool) -> None:
     """Migrates a database of SQLite, as `serve` does; on PostgreSQL that is the operator's
     decision. Raises Failure.
     """
-    place = without_password(database.url)
+    address = without_password(database.url)
     with database.read() as tx:
-        found = stored_version(tx)
-        if is_usable(tx, found):
+        schema_version = stored_version(tx)
+        if is_usable(tx, schema_version):
             return
-        is_empty = found is None and not sa.inspect(tx).get_table_names()
-    if found is not None and found > newest_version():
+        is_empty = schema_version is None and not sa.inspect(tx).get_table_names()
+    if schema_version is not None and schema_version > newest_version():
         raise Failure(
-            f"The database has schema {found}, but this version of Heliograph knows schemas up to"
-            f" {newest_version()} only. Use the newer version."
+            f"The database has schema {schema_version}, but this version of Heliograph knows"
+            f" schemas up to {newest_version()} only. Use the newer version."
         )
     if database.postgresql:
         raise Failure(
-            f"The database {place} does not have the schema that this version needs; run"
+            f"The database {address} does not have the schema that this version needs; run"
             " `heliograph migrate`."
         )
-    if found is None and not (makes and is_empty):
+    if schema_version is None and not (makes and is_empty):
         raise Failure(
-            f"There is no database of Heliograph in {place}; `heliograph migrate` makes one in an"
+            f"There is no database of Heliograph in {address}; `heliograph migrate` makes one in an"
             " empty file."
         )
     from heliograph.database import migrate  # only now: Alembic takes a third of a second to load

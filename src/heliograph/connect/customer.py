@@ -157,8 +157,8 @@ def page(
         query = query.where(
             sa.or_(
                 *(
-                    sa.func.lower(each).contains(needle.lower(), autoescape=True)
-                    for each in _FOUND_BY
+                    sa.func.lower(column).contains(needle.lower(), autoescape=True)
+                    for column in _FOUND_BY
                 )
             )
         )

@@ -49,7 +49,7 @@ def provision(
             return Provisioned(existing, created=False)
     # a partner is closed when its customers are: none comes meanwhile
     accounts.keep_open(tx, partner_id)
-    currency, given = _given(request, wallet.wallet_of(tx, partner_id).currency)
+    currency, opening_figures = _given(request, wallet.wallet_of(tx, partner_id).currency)
     account = accounts.create(
         tx,
         request.full_name,
@@ -59,7 +59,7 @@ def provision(
         daily_credits=accounts.by_id(tx, partner_id).daily_credits,
         now_ms=now_ms,
     )
-    wallet.open_wallet(tx, account.id, currency, sandbox=given if sandbox else None)
+    wallet.open_wallet(tx, account.id, currency, sandbox=opening_figures if sandbox else None)
     customers.store_details(
         tx,
         customers.CustomerDetails(
@@ -72,18 +72,18 @@ def provision(
             email=request.email,
         ),
     )
-    if any(given) and not sandbox:
+    if any(opening_figures) and not sandbox:
         entry = wallet.transfer(
             tx,
             partner_id,
             account.id,
-            amount_minor=given.balance_minor,
-            credits=given.sms_credits,
+            amount_minor=opening_figures.balance_minor,
+            credits=opening_figures.sms_credits,
             description=f"Connect: to begin with, to {accounts.text_id(account)}",
         )
-        if given.sms_credits:
+        if opening_figures.sms_credits:
             daily_cap.count_moved(
-                tx, partner_id, account.id, given.sms_credits, entry.created_at_ms
+                tx, partner_id, account.id, opening_figures.sms_credits, entry.created_at_ms
             )
     return Provisioned(by_id(tx, partner_id, account.id, sandbox=sandbox), created=True)
 

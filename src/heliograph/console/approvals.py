@@ -164,12 +164,16 @@ def _require_as_shown(tx: Connection, request: PageRequest, sender: Sender) -> N
         )
 
 
-def _waiting(tx: Connection, request: PageRequest, found: Sequence[Sender]) -> list[WaitingSender]:
-    alike = senders.look_alikes(tx, found)
+def _waiting(
+    tx: Connection, request: PageRequest, waiting_senders: Sequence[Sender]
+) -> list[WaitingSender]:
+    alike = senders.look_alikes(tx, waiting_senders)
     others = {other.account_id for each in alike.values() for other in each}
-    owners = accounts.by_ids(tx, {sender.account_id for sender in found} | others)
-    since = senders.submitted_at_ms(tx, {sender.id for sender in found})
-    pasts = histories_of(tx, [owners[sender.account_id] for sender in found], request.now_ms)
+    owners = accounts.by_ids(tx, {sender.account_id for sender in waiting_senders} | others)
+    since = senders.submitted_at_ms(tx, {sender.id for sender in waiting_senders})
+    pasts = histories_of(
+        tx, [owners[sender.account_id] for sender in waiting_senders], request.now_ms
+    )
     return [
         WaitingSender(
             sender,
@@ -181,7 +185,7 @@ def _waiting(tx: Connection, request: PageRequest, found: Sequence[Sender]) -> l
             if sender.sandbox
             else reserved_names.reason_for(tx, sender.sender, request.service.service_sender),
         )
-        for sender in found
+        for sender in waiting_senders
     ]
 
 

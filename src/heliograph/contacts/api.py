@@ -80,7 +80,7 @@ class _ContactHandlers:
                 _audit(tx, call, owner, "save", text_id(stored.contact))
             body = {
                 "data": as_record(stored.contact, sandbox=owner.sandbox),
-                "created": stored.outcome is UpsertResult.CREATED,
+                "created": stored.result is UpsertResult.CREATED,
             }
             return Answer.warning(body, [*request.warnings, *warnings])
 
@@ -152,12 +152,12 @@ def _opting_out(
 
 def _read_contact_request(db: Database, call: Call, *, phone_required: bool) -> ContactRequest:
     """Returns the body's change, its phone read in the country of the account that it is about."""
-    body, home = call.json(), call.principal.country_code
+    body, home_country = call.json(), call.principal.country_code
     customer_id = body.get("customer_id")
     if isinstance(customer_id, str):
         with db.read() as tx:
-            home = country_of(tx, call.principal, customer_id)
-    return read_contact_request(body, phone_required=phone_required, home=home)
+            home_country = country_of(tx, call.principal, customer_id)
+    return read_contact_request(body, phone_required=phone_required, home_country=home_country)
 
 
 def _owner(

@@ -65,17 +65,17 @@ class ContactRequest(NamedTuple):
 
 
 def read_contact_request(
-    body: dict[str, Any], *, phone_required: bool, home: str | None = None
+    body: dict[str, Any], *, phone_required: bool, home_country: str | None = None
 ) -> ContactRequest:
     """Reads a change: only given fields change, and null clears (docs/api.md, "Contacts").
-    `home` is the account's country, by which a phone with a leading 0 is read when no country is
-    given. Raises InvalidRequest for all bad fields together.
+    `home_country` is the account's country, by which a phone with a leading 0 is read when no
+    country is given. Raises InvalidRequest for all bad fields together.
     """
     form = Form(body, costly=(COUNTRY, PAYER))
     country_code = form.value("country_code", "countryCode", read=read_country)
     phone = form.value(
         "phone",
-        read=lambda value: read_phone(value, country_code, home),
+        read=lambda value: read_phone(value, country_code, home_country),
         required=phone_required and "phone" not in body,
     )
     if "phone" in body and body["phone"] is None:

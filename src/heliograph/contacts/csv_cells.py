@@ -109,30 +109,34 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str] = MappingProxyTy
     chosen = {field: named.place_of(field, column) for field, column in columns.items()}
     phone = chosen.get("phone", named.phone)
     if phone is None:
-        found = shorten(", ".join(quote_value(name) for name in names), NAMES_SAID_MAX) or "nothing"
+        named_columns = (
+            shorten(", ".join(quote_value(name) for name in names), NAMES_SAID_MAX) or "nothing"
+        )
         raise InvalidRequest(
             "The first line must name the columns, and one of them must be phone (or"
-            f" {', '.join(PHONE_COLUMNS[1:])}); it has {found}."
+            f" {', '.join(PHONE_COLUMNS[1:])}); it has {named_columns}."
         )
     fields, custom = {"phone": phone}, dict[str, int]()
     wrong: list[str] = []
-    for place, name in enumerate(names):
-        field = "country_code" if known[place] in COUNTRY_COLUMNS else known[place]
+    for column_index, name in enumerate(names):
+        field = "country_code" if known[column_index] in COUNTRY_COLUMNS else known[column_index]
         try:
-            if place == phone or name == "" or name.startswith(COMMENT_MARK):
+            if column_index == phone or name == "" or name.startswith(COMMENT_MARK):
                 continue
-            if place in chosen.values():
-                field = next(each for each, column in chosen.items() if column == place)
+            if column_index in chosen.values():
+                field = next(
+                    named_field for named_field, column in chosen.items() if column == column_index
+                )
             elif field in chosen:
                 continue  # another column has been named for it
-            if named.have_one_name(place, phone):
+            if named.have_one_name(column_index, phone):
                 field = "phone"
             if field in (*FIELDS, "country_code"):
-                _set_place(fields, field, place)
+                _set_place(fields, field, column_index)
             else:
-                _set_place(custom, read_custom_name(name.removeprefix(CUSTOM_MARK)), place)
+                _set_place(custom, read_custom_name(name.removeprefix(CUSTOM_MARK)), column_index)
         except ValueError as error:
-            wrong.append(f"column {place + 1}, {quote_value(name)}, {error}")
+            wrong.append(f"column {column_index + 1}, {quote_value(name)}, {error}")
     if len(names) > COLUMNS_MAX:
         raise InvalidRequest(f"The file has {len(names)} columns; {COLUMNS_MAX} are allowed.")
     if wrong:
@@ -144,7 +148,7 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str] = MappingProxyTy
 
 
 def change_of(
-    cells: Sequence[str], layout: Layout, country: str | None, home: str | None = None
+    cells: Sequence[str], layout: Layout, country: str | None, home_country: str | None = None
 ) -> ContactPatch:
     """Returns what a row says of its contact. A column that is there changes the contact, and an
     empty cell clears; an empty `opted_out` changes nothing. Empty cells beyond the last column,
@@ -160,7 +164,7 @@ def change_of(
         layout.fields,
         "phone",
         cells,
-        lambda text: read_phone(text, own_country or country, home),
+        lambda text: read_phone(text, own_country or country, home_country),
         required=True,
     )
     given: dict[str, Any] = {}

@@ -45,14 +45,14 @@ class Sheet:
         self,
         file: TextIO,
         country: str | None,
-        home: str,
+        home_country: str,
         columns: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Reads the header of a file that `text_of` has returned. `country` says whose dialling
-        rules numbers are read by. Without one, `home` says so for numbers with a leading 0.
+        rules numbers are read by. Without one, `home_country` says so for numbers with a leading 0.
         `columns` tells what the file calls a field, where it has another name for it.
         """
-        self._country, self._home = country, home
+        self._country, self._home_country = country, home_country
         reader = CsvReader(file)
         self.delimiter, self._records = reader.delimiter, reader.records
         self.header = (reader.first() or Record(1, [])).cells
@@ -69,7 +69,7 @@ class Sheet:
                 continue
             try:
                 yield ContactRow(
-                    line, cells, change_of(cells, self.layout, self._country, self._home)
+                    line, cells, change_of(cells, self.layout, self._country, self._home_country)
                 )
             except ValueError as error:
                 yield BadContactRow(line, cells, str(error))

@@ -58,17 +58,17 @@ class Import:
         good = [row for row in batch if isinstance(row, ContactRow)]
         bad = [row for row in batch if isinstance(row, BadContactRow)]
         changes = [row.change for row in good]
-        outcomes = (
+        results = (
             self._db.transact(
                 lambda tx: upsert(tx, self._owner, changes, by=self._by, now_ms=self._began_ms)
             )
             if changes
             else []
         )
-        for row, (outcome, contact, why, before_ms) in zip(good, outcomes, strict=True):
+        for row, (result, contact, why, before_ms) in zip(good, results, strict=True):
             if contact is None:
                 bad.append(BadContactRow(row.line, row.cells, why))
-            elif outcome is UpsertResult.CREATED:
+            elif result is UpsertResult.CREATED:
                 self.created += 1
             elif before_ms == self._began_ms or self._older_contacts.was_added(contact.phone):
                 self.repeated += 1

@@ -52,11 +52,11 @@ class UpsertResult(StrEnum):
 
 class UpsertedContact(NamedTuple):
     """Holds a contact after a change. If `contact` is None, the change was refused, and `why` says
-    why. The outcome is UPDATED even if nothing changed. `before_ms` is when the contact was last
+    why. The result is UPDATED even if nothing changed. `before_ms` is when the contact was last
     changed before this, or None for a new one.
     """
 
-    outcome: UpsertResult
+    result: UpsertResult
     contact: Contact | None
     why: str = ""
     before_ms: int | None = None
@@ -81,7 +81,7 @@ def upsert(
     current = dict(found)
     new: dict[str, None] = {}
     touched: dict[str, None] = {}
-    outcomes: list[UpsertedContact] = []
+    results: list[UpsertedContact] = []
     for phone, change in zip(phones, changes, strict=True):
         before = current.get(phone)
         if by.is_import:
@@ -91,14 +91,14 @@ def upsert(
                 before or _blank(change, now_ms, opted_out=phone in suppressed), change, now_ms
             )
         except TooManyFields as error:
-            outcomes.append(UpsertedContact(UpsertResult.REFUSED, None, str(error)))
+            results.append(UpsertedContact(UpsertResult.REFUSED, None, str(error)))
             continue
         current[phone] = after
         if before is None:
             new[phone] = None
         elif after is not before and phone not in new:
             touched[phone] = None
-        outcomes.append(
+        results.append(
             UpsertedContact(
                 UpsertResult.UPDATED if before is not None else UpsertResult.CREATED,
                 after,
@@ -121,7 +121,7 @@ def upsert(
     opted = [(current[phone], phone in suppressed) for phone in (*new, *touched)]
     store_opt_outs(tx, owner, OptOutsOfChange.of(opted), by, now_ms=now_ms)
     record_opt_outs(tx, owner, opted, by)
-    return outcomes
+    return results
 
 
 def update(

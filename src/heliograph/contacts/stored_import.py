@@ -239,8 +239,8 @@ class ImportRun:
         owner = ContactOwner(stored.account_id, stored.sandbox)
         by = Changer(ChangerKind.USER, stored.by_name, is_import=True)
         changes = [row.change for row in good]
-        outcomes = upsert(tx, owner, changes, by=by, now_ms=clock.now_ms()) if changes else []
-        by_line = {row.line: outcome for row, outcome in zip(good, outcomes, strict=True)}
+        results = upsert(tx, owner, changes, by=by, now_ms=clock.now_ms()) if changes else []
+        by_line = {row.line: result for row, result in zip(good, results, strict=True)}
         after = self._counted(stored, batch, by_line)
         is_over = len(batch) < STEP_ROWS
         ended = {"ended_at_ms": clock.now_ms(), "file": None} if is_over else {}
@@ -253,12 +253,12 @@ class ImportRun:
         query = sa.select(*_COLUMNS).where(_t.id == self._id).with_for_update()
         return _of_row(tx.execute(query).one())
 
-    def _read_up_to(self, tx: Connection, stored: StoredImport, home: str) -> None:
+    def _read_up_to(self, tx: Connection, stored: StoredImport, home_country: str) -> None:
         """Reads the rows that are done. What has the phone of one of them repeats it."""
         query = sa.select(_t.file, _t.country_code, _t.columns).where(_t.id == stored.id)
         row = tx.execute(query).one()
         names = msgspec.json.decode(row.columns, type=dict[str, str])
-        self._rows = Sheet(text_of(BytesIO(row.file)), row.country_code, home, names).rows()
+        self._rows = Sheet(text_of(BytesIO(row.file)), row.country_code, home_country, names).rows()
         done = islice(self._rows, stored.rows_done)
         self._seen = {_phone(row) for row in done if isinstance(row, ContactRow)}
         self._at = stored.rows_done
@@ -267,23 +267,23 @@ class ImportRun:
         self,
         stored: StoredImport,
         batch: Sequence[ContactRow | BadContactRow],
-        outcomes: Mapping[int, UpsertedContact],
+        results: Mapping[int, UpsertedContact],
     ) -> StoredImport:
-        """Returns the import with the figures after a batch. `outcomes` are by line."""
+        """Returns the import with the figures after a batch. `results` are by line."""
         counts, report = dict.fromkeys(UpsertResult, 0), stored.told
         repeated = 0
         for row in batch:
-            outcome = outcomes[row.line] if isinstance(row, ContactRow) else None
-            if outcome is None or outcome.contact is None:
-                why = row.why if isinstance(row, BadContactRow) else outcomes[row.line].why
+            upserted = results[row.line] if isinstance(row, ContactRow) else None
+            if upserted is None or upserted.contact is None:
+                why = row.why if isinstance(row, BadContactRow) else results[row.line].why
                 counts[UpsertResult.REFUSED] += 1
                 report.bad_rows += [(row.line, why)] * (len(report.bad_rows) < TOLD_MAX)
-            elif outcome.contact.phone in self._seen:
+            elif upserted.contact.phone in self._seen:
                 repeated += 1
                 report.repeated_lines += [row.line] * (len(report.repeated_lines) < TOLD_MAX)
             else:
-                self._seen.add(outcome.contact.phone)
-                counts[outcome.outcome] += 1
+                self._seen.add(upserted.contact.phone)
+                counts[upserted.result] += 1
         return stored._replace(
             rows_done=stored.rows_done + len(batch),
             created=stored.created + counts[UpsertResult.CREATED],

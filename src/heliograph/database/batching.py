@@ -47,7 +47,7 @@ class _WaitingItem(NamedTuple, Generic[Item, AnswerT]):
 
 
 class Batcher(Generic[Item, AnswerT]):
-    """Carries items out in batches. `run(items, is_repeat)` gives each item's outcome, in
+    """Carries items out in batches. `run(items, is_repeat)` gives each item's result, in
     order; it is one transaction.
 
     `weigh` says how much of `most` an item takes; `waiting_max` is how much may wait before
@@ -80,7 +80,7 @@ class Batcher(Generic[Item, AnswerT]):
         self._is_starting = False
 
     async def submit(self, item: Item) -> AnswerT:
-        """Returns the item's outcome, after the transaction that holds it is committed. Raises what
+        """Returns the item's result, after the transaction that holds it is committed. Raises what
         the item alone was refused with, or Unconfirmed.
         """
         self._commits.check()
@@ -95,10 +95,10 @@ class Batcher(Generic[Item, AnswerT]):
         if not self._is_starting and len(self._running) < self._at_once:
             self._is_starting = True
             self._running[asyncio.create_task(self._work())] = []
-        outcome = await answer
-        if isinstance(outcome, ServiceError):
-            raise outcome
-        return outcome
+        result = await answer
+        if isinstance(result, ServiceError):
+            raise result
+        return result
 
     async def _work(self) -> None:
         self._is_starting = False
@@ -107,12 +107,12 @@ class Batcher(Generic[Item, AnswerT]):
         try:
             while self._waiting:
                 batch = self._running[task] = self._take()
-                outcomes = await self._carry_out(
+                results = await self._carry_out(
                     [entry.item for entry in batch], batch[0].came_s + RETRIED_WITHIN_S
                 )
-                for entry, outcome in zip(batch, outcomes, strict=True):
+                for entry, result in zip(batch, results, strict=True):
                     if not entry.answer.done():  # its client may have gone
-                        entry.answer.set_result(outcome)
+                        entry.answer.set_result(result)
         finally:
             # in the step that found nothing waiting: what comes in the next one must start a new
             # task

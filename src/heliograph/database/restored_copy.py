@@ -61,7 +61,7 @@ class _PlaceMark(NamedTuple):
     place: str
     # Unix time of the last restore-check, so that what data directories remember of before is past
     checked_s: int
-    written_by: int  # the number of a transaction, with its epoch
+    written_by: int  # the number of a transaction, in 64 bits
 
     @classmethod
     def of(cls, text: str) -> "_PlaceMark":
@@ -70,7 +70,7 @@ class _PlaceMark(NamedTuple):
         return cls(place, int(checked_s), int(written_by))
 
 
-def is_elsewhere(db: Database, data_dir: Path, *, anew: bool = False) -> bool:
+def is_served_elsewhere(db: Database, data_dir: Path, *, anew: bool = False) -> bool:
     """Says whether the database has been served, and is not what it was then: it is a copy, or it
     was moved. With `anew`, a process asks that has run before, and whose database may have failed
     over to a standby that did not have the last mark yet. Raises Unavailable.
@@ -83,8 +83,8 @@ def is_elsewhere(db: Database, data_dir: Path, *, anew: bool = False) -> bool:
     return known is not None and not _is_beside(_file(db), sqlite_path(db.url), known)
 
 
-def mark_as_home(db: Database, data_dir: Path, *, checked_s: int | None = None) -> None:
-    """Says that the database is at home here, by a new mark. `checked_s` is the time, if it may be
+def mark_as_served_here(db: Database, data_dir: Path, *, checked_s: int | None = None) -> None:
+    """Says that the database is served here, by a new mark. `checked_s` is the time, if it may be
     a copy and somebody has seen to it; other data directories may remember what the copy does not.
     Raises Unavailable; on SQLite OSError.
     """
@@ -102,7 +102,9 @@ def mark_as_home(db: Database, data_dir: Path, *, checked_s: int | None = None) 
 
 
 def mark(tx: Connection, checked_s: int | None = None) -> str:
-    """Marks a database of PostgreSQL as at home, in the caller's transaction. Returns the mark."""
+    """Marks a database of PostgreSQL as served here, in the caller's transaction, and returns the
+    mark.
+    """
     return str(tx.execute(_MARK, {"place": _place(tx), "checked_s": checked_s}).scalar_one())
 
 
@@ -120,7 +122,7 @@ async def keep_marking(db: Database, data_dir: Path) -> None:
     the start, too.
     """
     await repeat(
-        lambda: asyncio.to_thread(mark_as_home, db, data_dir),
+        lambda: asyncio.to_thread(mark_as_served_here, db, data_dir),
         wait=EVERY_S,
         fault="home_not_marked",
         level="warning",

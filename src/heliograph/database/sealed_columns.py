@@ -63,23 +63,23 @@ class ResealBatch(NamedTuple):
 
 
 def reseal_some(
-    tx: Connection, place: SealedColumn, keys: SecretKeys, after: Any, now_ms: int
+    tx: Connection, sealed_column: SealedColumn, keys: SecretKeys, after: Any, now_ms: int
 ) -> ResealBatch:
     """Seals with `keys.sealing` what is under `keys.other`, in one batch of rows past the id
     `after`, or from the first if that is None. What neither key reads stays as it is.
     """
-    own, either = place.cipher(keys.sealing), place.cipher(keys)
-    rows = tx.execute(_query(place, now_ms, after).limit(ROWS_AT_ONCE)).all()
+    own, either = sealed_column.cipher(keys.sealing), sealed_column.cipher(keys)
+    rows = tx.execute(_query(sealed_column, now_ms, after).limit(ROWS_AT_ONCE)).all()
     count = 0
     for id_, stored in rows:
         if _is_readable(own, stored) or not _is_readable(either, stored):
             continue
         # somebody may have set another one meanwhile
-        unchanged = (place.id == id_) & (place.column == stored)
+        unchanged = (sealed_column.id == id_) & (sealed_column.column == stored)
         count += tx.execute(
-            sa.update(place.column.table)
+            sa.update(sealed_column.column.table)
             .where(unchanged)
-            .values({place.column: own.seal(either.unseal(stored))})
+            .values({sealed_column.column: own.seal(either.unseal(stored))})
         ).rowcount
     return ResealBatch(count, id_ if len(rows) == ROWS_AT_ONCE else None)
 

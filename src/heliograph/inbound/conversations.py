@@ -78,13 +78,13 @@ def conversations_page(
         .order_by(walked.c.id.desc())
         .limit(wanted.limit + 1)
     )
-    found = records_of(InboundText, tx.execute(query))
-    next_before = found[wanted.limit - 1].id if len(found) > wanted.limit else None
+    texts = records_of(InboundText, tx.execute(query))
+    next_before = texts[wanted.limit - 1].id if len(texts) > wanted.limit else None
     if next_before is None:
         ids = sa.select(walked.c.id).order_by(walked.c.id.desc())
         next_before = tx.execute(ids.offset(LOOKED_AT_MAX - 1).limit(1)).scalar()
     return ConversationsPage(
-        _with_answers(tx, account_id, found[: wanted.limit], sandbox), next_before
+        _with_answers(tx, account_id, texts[: wanted.limit], sandbox), next_before
     )
 
 

@@ -80,22 +80,22 @@ def newest_inbound(
     return records_of(InboundText, tx.execute(query))
 
 
-def as_inbound_record(found: InboundText) -> dict[str, Any]:
+def as_inbound_record(text: InboundText) -> dict[str, Any]:
     """Returns a text as its account sees it."""
     return {
-        "id": ids.text_of_raw(INBOUND_PREFIX, found.id),
-        "from": found.sender,
-        "to": found.recipient,
-        "text": found.text,
-        "encoding": found.encoding,
-        "parts": found.parts,
-        "parts_received": found.parts_received,
-        "complete": found.parts_received == found.parts,
-        "keyword": found.keyword,
-        "opt_out_suspected": found.opt_out_suspected,
+        "id": ids.text_of_raw(INBOUND_PREFIX, text.id),
+        "from": text.sender,
+        "to": text.recipient,
+        "text": text.text,
+        "encoding": text.encoding,
+        "parts": text.parts,
+        "parts_received": text.parts_received,
+        "complete": text.parts_received == text.parts,
+        "keyword": text.keyword,
+        "opt_out_suspected": text.opt_out_suspected,
         "in_reply_to": None
-        if found.in_reply_to is None
-        else ids.text_of_raw(MESSAGE_PREFIX, found.in_reply_to),
-        "sandbox": found.sandbox,
-        "received_at": rfc3339(found.received_at_ms),
+        if text.in_reply_to is None
+        else ids.text_of_raw(MESSAGE_PREFIX, text.in_reply_to),
+        "sandbox": text.sandbox,
+        "received_at": rfc3339(text.received_at_ms),
     }

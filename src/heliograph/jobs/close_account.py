@@ -1,6 +1,6 @@
 """An account is closed for good only when nothing of it is owed any more, in either direction.
 
-What is owed is told at once, each thing with the command that settles it, in the order in which the
+What is owed is told at once, each thing with the command that clears it, in the order in which the
 commands are run. What pays credits back stands before the wallet is paid out, and the endpoints,
 which are told of all that, stand last.
 """
@@ -30,13 +30,13 @@ from heliograph.wallet import money
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.tables import webhook_endpoints, webhook_queue
 
-# campaigns, endpoints or customers: more than anybody settles by hand; the next try tells the
+# campaigns, endpoints or customers: more than anybody clears by hand; the next try tells the
 # others
 EACH_TOLD_MAX: Final = 20
 
 
 class Debt(NamedTuple):
-    """Describes one thing that is owed, and the command that settles it."""
+    """Describes one thing that is owed, and the command that clears it."""
 
     what: str
     command: str
@@ -50,7 +50,7 @@ class StillOwed(Conflict):
     def __init__(self, account: Account, owed: list[Debt]) -> None:
         lines = "".join(f"\n  {each.what}: heliograph {each.command}" for each in owed)
         super().__init__(
-            f"The account {text_id(account)} cannot be closed yet. Settle this first, in this"
+            f"The account {text_id(account)} cannot be closed yet. Do this first, in this"
             f" order:{lines}"
         )
 
@@ -63,10 +63,10 @@ def close(tx: Connection, account_id: str, reason: str | None, by: str, *, now_m
     which no message of the account is accepted.
     """
     account = accounts.require_open(accounts.lock(tx, account_id))
-    _require_settled(tx, account)
+    _require_nothing_owed(tx, account)
     config.bump(tx)
     wallet.lock_wallet(tx, account.id)
-    _require_settled(tx, account)
+    _require_nothing_owed(tx, account)
     wallet.close(tx, account.id)
     closed = accounts.close(tx, account.id, now_ms=now_ms)
     keys.revoke_all(tx, account.id, now_ms=now_ms)
@@ -80,7 +80,7 @@ def close(tx: Connection, account_id: str, reason: str | None, by: str, *, now_m
     return closed
 
 
-def _require_settled(tx: Connection, account: Account) -> None:
+def _require_nothing_owed(tx: Connection, account: Account) -> None:
     found = find_debts(tx, account)
     if found:
         raise StillOwed(account, found)
@@ -88,7 +88,7 @@ def _require_settled(tx: Connection, account: Account) -> None:
 
 def find_debts(tx: Connection, account: Account) -> list[Debt]:
     """Returns all that is owed of an account and of its open customers, in the order in which it is
-    to be settled.
+    to be cleared.
     """
     found: list[Debt] = []
     for customer in _open_customers(tx, account):
@@ -184,9 +184,13 @@ def _in_wallet(tx: Connection, account: Account, *, more_to_come: bool) -> Itera
     """Yields what the wallet still holds. What sandbox customers are shown to hold is owed to
     nobody: no ledger knows of it.
     """
-    held = wallet.wallet_of(tx, account.id)
-    parts = [f"{held.sms_credits} SMS credits"] if held.sms_credits else []
-    parts += [money.to_text(held.balance_minor, held.currency)] if held.balance_minor else []
+    own_wallet = wallet.wallet_of(tx, account.id)
+    parts = [f"{own_wallet.sms_credits} SMS credits"] if own_wallet.sms_credits else []
+    parts += (
+        [money.to_text(own_wallet.balance_minor, own_wallet.currency)]
+        if own_wallet.balance_minor
+        else []
+    )
     what = (
         f"its wallet holds {' and '.join(parts)}"
         if parts
@@ -197,7 +201,7 @@ def _in_wallet(tx: Connection, account: Account, *, more_to_come: bool) -> Itera
 
 
 def _undelivered(tx: Connection, account: Account, *, more_to_come: bool) -> Iterator[Debt]:
-    """Yields endpoints that events wait for, or will: what is settled is told to them. Those of a
+    """Yields endpoints that events wait for, or will: ends of messages are told to them. Those of a
     partner hear of its customers, and stay its own.
     """
     endpoint = webhook_endpoints.c

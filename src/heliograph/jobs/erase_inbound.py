@@ -31,12 +31,12 @@ def inbound_changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator
     accounts. A sender is read as STOP from it is: a carrier may write it as it is dialled in the
     account's country.
     """
-    home = tx.execute(
+    home_country = tx.execute(
         sa.select(accounts.c.country_code).where(accounts.c.id == account_id)
     ).scalar_one()
 
     def is_number(sender: str) -> bool:
-        phone = parse_phone(sender, None, home)
+        phone = parse_phone(sender, None, home_country)
         return sender == quoted.digits or (phone is not None and phone.digits == quoted.digits)
 
     columns = inbound.c

@@ -124,27 +124,27 @@ def _checked(customer: _CustomerFacts | None, changes: bool) -> str:
     return customer.account_id
 
 
-def _load(tx: Connection, asked: _NamedCustomer) -> _CustomerFacts | None:
+def _load(tx: Connection, customer: _NamedCustomer) -> _CustomerFacts | None:
     """Finds a customer by its id, else by its `external_ref`. Both are looked up among the
     partner's own, so neither finds anybody else's.
     """
-    raw = ids.raw_of_text(CUSTOMER_PREFIX, asked.name)
-    found = None if raw is None else _one(tx, asked, accounts.c.id == raw)
-    ref = asked.name.strip()
-    if found is None and 1 <= len(ref) <= EXTERNAL_REF_MAX and "\0" not in ref:
-        found = _one(
+    raw = ids.raw_of_text(CUSTOMER_PREFIX, customer.name)
+    facts = None if raw is None else _one(tx, customer, accounts.c.id == raw)
+    ref = customer.name.strip()
+    if facts is None and 1 <= len(ref) <= EXTERNAL_REF_MAX and "\0" not in ref:
+        facts = _one(
             tx,
-            asked,
+            customer,
             accounts.c.id
             == sa.select(customers.c.account_id)
             .where(
-                customers.c.partner_id == asked.partner_id,
-                customers.c.sandbox.is_(asked.sandbox),
+                customers.c.partner_id == customer.partner_id,
+                customers.c.sandbox.is_(customer.sandbox),
                 customers.c.external_ref == ref,
             )
             .scalar_subquery(),
         )
-    return found
+    return facts
 
 
 def _one(

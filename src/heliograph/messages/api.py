@@ -31,7 +31,7 @@ from heliograph.requests import (
     Endpoint,
     Handler,
     acting_for_call,
-    read_at_home,
+    read_with_home_country,
     refuse_used_key_of,
     sha256_of_body,
 )
@@ -57,9 +57,9 @@ def endpoints(
         call.query.finish()
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id)
-            found = read.message_of(tx, account_id, call.path["id"], sandbox=call.principal.sandbox)
-            answers = answers_of(tx, found)
-        record = {**read.as_record(found), "timeline": read.timeline(found), **answers}
+            shown = read.message_of(tx, account_id, call.path["id"], sandbox=call.principal.sandbox)
+            answers = answers_of(tx, shown)
+        record = {**read.as_record(shown), "timeline": read.timeline(shown), **answers}
         return Answer({"data": record})
 
     def reports(call: Call) -> Answer:
@@ -73,7 +73,7 @@ def endpoints(
 
     def narrowed(call: Call, customer_id: str | None, campaign_id: str | None) -> Answer:
         wanted = read_page(call.query)
-        filters = read_filters(call.query, _home(db, call, customer_id))
+        filters = read_filters(call.query, _home_country(db, call, customer_id))
         call.query.finish()
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id)
@@ -86,7 +86,7 @@ def endpoints(
             page = read.report(tx, account_id, wanted, filters, sandbox=call.principal.sandbox)
         next_cursor = None if page.next_before is None else cursor_at(page.next_before)
         return Answer(
-            {"data": [read.as_record(found) for found in page.messages], "next_cursor": next_cursor}
+            {"data": [read.as_record(shown) for shown in page.messages], "next_cursor": next_cursor}
         )
 
     return [
@@ -115,11 +115,11 @@ def _sender(
     async def send(call: Call) -> Answer:
         call.query.finish()
         who, number = call.principal, ids.new_number()
-        request = await read_at_home(
+        request = await read_with_home_country(
             cache,
             call,
-            lambda body, home: read_send_request(
-                body, number, who.account_id, sandbox=who.sandbox, home_country=home
+            lambda body, home_country: read_send_request(
+                body, number, who.account_id, sandbox=who.sandbox, home_country=home_country
             ),
         )
         if request.customer_id is not None:
@@ -136,19 +136,19 @@ def _sender(
                 call.idempotency_key,
                 sha256_of_body(call.body),
             )
-        outcome = await accept_or_explain(acceptor, db, request, call.in_thread)
+        result = await accept_or_explain(acceptor, db, request, call.in_thread)
         if len(request.recipients) <= LARGE_SEND:
-            return _answer(request, outcome)
-        return await call.in_thread(lambda: _encoded(_answer(request, outcome)))
+            return _answer(request, result)
+        return await call.in_thread(lambda: _encoded(_answer(request, result)))
 
     return send
 
 
-def _answer(request: SendRequest, outcome: SendResult) -> Answer:
-    body = {"data": send_answer(outcome.send, dry_run=request.dry_run)}
+def _answer(request: SendRequest, result: SendResult) -> Answer:
+    body = {"data": send_answer(result.send, dry_run=request.dry_run)}
     return Answer(
         {**body, "warnings": request.warnings} if request.warnings else body,
-        replayed=outcome.replayed,
+        replayed=result.replayed,
     )
 
 
@@ -160,7 +160,7 @@ def _encoded(answer: Answer) -> Answer:
     return answer
 
 
-def _home(db: Database, call: Call, customer_id: str | None) -> str:
+def _home_country(db: Database, call: Call, customer_id: str | None) -> str:
     """Returns the country of the account that a query is about."""
     if customer_id is None:
         return call.principal.country_code

@@ -1,9 +1,9 @@
 """Defines the tables of sends, of messages and of their way out: the queue, the segments in flight,
 and the carriers' own ids.
 
-A send and its messages are one run of ids: the k-th message of a send has the id `send + 1 + k`. So
-all messages of a send are found by a range of the primary key, `messages` needs no index on the
-send, and the queue holds *runs* (first id and count), not messages: queueing 10,000 costs one row.
+A send and its messages are one series of ids: the k-th message has the id `send + 1 + k`. So all
+messages of a send are found by a range of the primary key, `messages` needs no index on the send,
+and the queue holds *runs* (first id and count), not messages: queueing 10,000 costs one row.
 """
 
 import sqlalchemy as sa

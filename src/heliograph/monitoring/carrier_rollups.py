@@ -111,20 +111,20 @@ def segments_of(tx: Connection, quarter_ms: int) -> CountedQuarter:
     so no statement reads more than carriers take in one, and only minutes in which they took some:
     most quarters that are counted again are of hours in which little or nothing was sent.
     """
-    found: dict[CarrierCountry, SegmentCounts] = {}
+    counts_by_country: dict[CarrierCountry, SegmentCounts] = {}
     money: dict[CarrierCurrency, SegmentMoney] = {}
     minutes = list(_minutes_with_ids(tx, quarter_ms, quarter_ms + QUARTER_MS))
     if not minutes:
-        return CountedQuarter(found, money)
+        return CountedQuarter(counts_by_country, money)
     prices = SegmentPrices(load_costs(tx))
     for from_ms in minutes:
-        asked = {
+        minute = {
             "from_ms": from_ms,
             "until_ms": from_ms + MINUTE_MS,
             "digits": prices.digits_needed,
         }
-        for row in tx.execute(_counting(), asked):
-            counts = found.setdefault(
+        for row in tx.execute(_counting(), minute):
+            counts = counts_by_country.setdefault(
                 CarrierCountry(row.carrier_id, row.country_code),
                 dict.fromkeys((*SEGMENT_COUNTS, *DELIVERY_STEPS), 0),
             )
@@ -138,7 +138,7 @@ def segments_of(tx: Connection, quarter_ms: int) -> CountedQuarter:
                 counts[DELIVERY_STEPS[row.step]] += segments
             if row.sandbox is False:
                 prices.add(money, row)
-    return CountedQuarter(found, money)
+    return CountedQuarter(counts_by_country, money)
 
 
 def _minutes_with_ids(tx: Connection, from_ms: int, until_ms: int) -> Iterator[int]:
@@ -197,7 +197,7 @@ def _counting() -> sa.Select[Any]:
 
 
 def store_segments(
-    tx: Connection, quarter_ms: int, found: CountedQuarter, counted_at_ms: int
+    tx: Connection, quarter_ms: int, counted: CountedQuarter, counted_at_ms: int
 ) -> None:
     """Stores what was counted of a quarter, unless somebody has stored a later count."""
     counts = carrier_rollup_counts
@@ -211,10 +211,10 @@ def store_segments(
     tx.execute(counts.insert().values(quarter_ms=quarter_ms, counted_at_ms=counted_at_ms))
     tx.execute(sa.delete(carrier_rollups).where(carrier_rollups.c.quarter_ms == quarter_ms))
     at = {"quarter_ms": quarter_ms}
-    if found.segments:
-        rows = [key._asdict() | at | each for key, each in found.segments.items()]
+    if counted.segments:
+        rows = [key._asdict() | at | each for key, each in counted.segments.items()]
         tx.execute(carrier_rollups.insert(), rows)
-    _store_money(tx, quarter_ms, found.money)
+    _store_money(tx, quarter_ms, counted.money)
 
 
 def _store_money(

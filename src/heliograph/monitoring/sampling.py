@@ -125,22 +125,22 @@ def _less(now: Mapping[str, int], was: Mapping[str, int]) -> dict[str, int]:
 def _row(
     carrier_id: int, counted: Iterable[CarrierCounts], measured: MeasuredQueue
 ) -> dict[str, int]:
-    each = list(counted)
+    carrier_counts = list(counted)
 
     def answers(outcome: str) -> int:
-        return sum(counts.answers.get(outcome, 0) for counts in each)
+        return sum(counts.answers.get(outcome, 0) for counts in carrier_counts)
 
     return {
         "carrier_id": carrier_id,
         "accepted": 0,  # a text is accepted by the service, before a carrier is tried
         "handed_over": answers("accepted"),
-        "delivered": sum(counts.receipts.get("DELIVRD", 0) for counts in each),
+        "delivered": sum(counts.receipts.get("DELIVRD", 0) for counts in carrier_counts),
         "refused": answers("refused"),
         "throttled": answers("throttled"),
         "retried": answers("retry"),
         "unanswered": answers("unanswered"),
         "undelivered": sum(
-            counts.receipts.get(state, 0) for counts in each for state in NOT_DELIVERED
+            counts.receipts.get(state, 0) for counts in carrier_counts for state in NOT_DELIVERED
         ),
         "waiting_ahead": measured.waiting_ahead,
         "oldest_ahead_s": round(measured.oldest_ahead_s),
@@ -148,7 +148,7 @@ def _row(
         "oldest_bulk_s": round(measured.oldest_bulk_s),
         "in_doubt": measured.in_doubt,
         "unmatched": measured.unmatched,
-        "window_in_use": sum(counts.window_in_use for counts in each),
+        "window_in_use": sum(counts.window_in_use for counts in carrier_counts),
         "webhooks_waiting": 0,
     }
 

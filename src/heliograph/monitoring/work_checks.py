@@ -98,23 +98,23 @@ def processes(kinds: Counter[str]) -> CheckResult:
     """Looks at the processes that are registered: one that died is among them for half a minute
     yet.
     """
-    found = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"
+    kinds_in_words = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"
     if not any(kinds[kind] for kind in (SERVE, WORKER, CARRIER)):
         return CheckResult(
             "processes",
             "warning",
-            f"{found}: nothing sends",
+            f"{kinds_in_words}: nothing sends",
             "start heliograph serve, or heliograph worker",
         )
     if not any(kinds[kind] for kind in (SERVE, WORKER, SCHEDULER)):
         return CheckResult(
             "processes",
             "warning",
-            f"{found}: no process handles validity, messages in doubt and the work of dead"
+            f"{kinds_in_words}: no process handles validity, messages in doubt and the work of dead"
             " processes",
             "start heliograph scheduler, or heliograph worker",
         )
-    return CheckResult("processes", "ok", found)
+    return CheckResult("processes", "ok", kinds_in_words)
 
 
 def _deliveries(enabled: int, kinds: Counter[str]) -> CheckResult:

@@ -63,12 +63,12 @@ class _OptOutHandlers:
     def opt_out(self, call: Call) -> Answer:
         """Answers POST /opt-outs."""
         call.query.finish()
-        body, home = call.json(), call.principal.country_code
+        body, home_country = call.json(), call.principal.country_code
         customer_id = body.get("customer_id")
         if isinstance(customer_id, str):
             with self._db.read() as tx:
-                home = country_of(tx, call.principal, customer_id)
-        request = read_opt_out_request(body, home)
+                home_country = country_of(tx, call.principal, customer_id)
+        request = read_opt_out_request(body, home_country)
 
         def effect(tx: Connection) -> Answer:
             owner = _owner(tx, call, request.customer_id, changes=True)

@@ -41,7 +41,7 @@ from heliograph.requests import (
     Endpoint,
     Handler,
     acting_for_call,
-    read_at_home,
+    read_with_home_country,
     sha256_of_body,
 )
 from heliograph.senders import default_senders
@@ -83,7 +83,7 @@ def _sender(
 
     async def send(call: Call) -> Answer:
         call.query.finish()
-        request = await read_at_home(cache, call, read_otp_send_request)
+        request = await read_with_home_country(cache, call, read_otp_send_request)
         account_id = await acting_for_call(db, cache, call, SEND_PATH, request.customer_id)
         own = await cache.get(OWN, (account_id, call.principal.sandbox))
         assert own is not None  # accounts are never deleted
@@ -97,7 +97,7 @@ def _sender(
             raise Unavailable(
                 "This process does not have the secret key that is in use."
             ) from error
-        outcome = await accept_or_explain(
+        result = await accept_or_explain(
             acceptor,
             db,
             _request(
@@ -111,10 +111,10 @@ def _sender(
             ),
             call.in_thread,
         )
-        body: dict[str, Any] = {"data": _record(outcome, request)}
+        body: dict[str, Any] = {"data": _record(result, request)}
         return Answer(
             {**body, "warnings": request.warnings} if request.warnings else body,
-            replayed=outcome.replayed,
+            replayed=result.replayed,
         )
 
     return send
@@ -125,7 +125,7 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
 
     async def verify(call: Call) -> Answer:
         call.query.finish()
-        request = await read_at_home(cache, call, read_otp_verify_request)
+        request = await read_with_home_country(cache, call, read_otp_verify_request)
         account_id = await acting_for_call(db, cache, call, VERIFY_PATH, request.customer_id)
         read = None if request.phone is None else int(request.phone.digits)
         if request.as_dialled is None:
@@ -233,11 +233,11 @@ def _key(call: Call) -> tuple[str | None, bytes]:
     )
 
 
-def _record(outcome: SendResult, request: OtpSendRequest) -> dict[str, Any]:
+def _record(result: SendResult, request: OtpSendRequest) -> dict[str, Any]:
     """Makes the record from what is stored of the send, and from the body that a replay repeats: so
     a replay is the same by construction.
     """
-    send = outcome.send
+    send = result.send
     number = int(send.id, 16)
     return {
         "id": ids.text_of_number(ID_PREFIX, number),

@@ -48,12 +48,12 @@ class OtpVerifyRequest(NamedTuple):
     warnings: list[str]
 
 
-def read_otp_send_request(body: dict[str, Any], home: str | None = None) -> OtpSendRequest:
-    """Reads the body of POST /otp/send (docs/api.md, "One-time passwords"). `home` is the account's
-    country. Raises InvalidRequest for all bad fields together.
+def read_otp_send_request(body: dict[str, Any], home_country: str | None = None) -> OtpSendRequest:
+    """Reads the body of POST /otp/send (docs/api.md, "One-time passwords"). `home_country` is the
+    account's country. Raises InvalidRequest for all bad fields together.
     """
     form = Form(body, costly=(*SENDING, CODE, TEXT, SENDER))
-    phone = _read_phone(form, home)
+    phone = _read_phone(form, home_country)
     sender = form.text("sender", "from", most=SENDER_MAX)
     text = form.value("message", "body", read=_text)
     if (
@@ -71,12 +71,14 @@ def read_otp_send_request(body: dict[str, Any], home: str | None = None) -> OtpS
     return OtpSendRequest(phone, sender, text, customer_id, form.warnings())
 
 
-def read_otp_verify_request(body: dict[str, Any], home: str | None = None) -> OtpVerifyRequest:
-    """Reads the body of POST /otp/verify (docs/api.md, "One-time passwords"). `home` is the
+def read_otp_verify_request(
+    body: dict[str, Any], home_country: str | None = None
+) -> OtpVerifyRequest:
+    """Reads the body of POST /otp/verify (docs/api.md, "One-time passwords"). `home_country` is the
     account's country. Raises InvalidRequest for all bad fields together.
     """
     form = Form(body, costly=(COUNTRY, PAYER))
-    phone, as_dialled = _read_phone_given_back(form, home)
+    phone, as_dialled = _read_phone_given_back(form, home_country)
     code = form.text("code", required=True, most=CODE_MAX)
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
     if phone is None and as_dialled is not None and form.errors:
@@ -108,14 +110,14 @@ def default_text(name: str) -> str:
     return NAMELESS_TEXT
 
 
-def _read_phone(form: Form, home: str | None) -> Phone | None:
+def _read_phone(form: Form, home_country: str | None) -> Phone | None:
     """Reads a phone as numbers of POST /sms/send are read, but it is the only one: what is none is
     a bad field.
     """
     country_code = form.value("countryCode", "country_code", read=read_country)
 
     def read(value: Any) -> Phone:
-        phone = parse_phone(as_text(value), country_code, home)
+        phone = parse_phone(as_text(value), country_code, home_country)
         if phone is None:
             raise ValueError(no_phone(value))
         return phone
@@ -123,7 +125,7 @@ def _read_phone(form: Form, home: str | None) -> Phone | None:
     return form.value("phone", read=read, required=True)
 
 
-def _read_phone_given_back(form: Form, home: str | None) -> tuple[Phone | None, str | None]:
+def _read_phone_given_back(form: Form, home_country: str | None) -> tuple[Phone | None, str | None]:
     """Returns the phone as `_read_phone` reads it; and as it was given, where a country that was
     given to /otp/send may be missing.
     """
@@ -131,7 +133,7 @@ def _read_phone_given_back(form: Form, home: str | None) -> tuple[Phone | None, 
 
     def read(value: Any) -> tuple[Phone | None, str | None]:
         text = as_text(value)
-        phone = parse_phone(text, country_code, home)
+        phone = parse_phone(text, country_code, home_country)
         as_dialled = text if country_code is None and is_as_dialled(text) else None
         if phone is None and as_dialled is None:
             raise ValueError(no_phone(value))

@@ -98,23 +98,28 @@ class Verifier:
     ) -> Sequence[Verified | ServiceError]:
         started_s = clock.monotonic_s()
         async with self._db.hot() as tx:
-            account_ids = {given.account_id for given in tries} | {
-                given.key_account_id for given in tries if given.idempotency_key is not None
+            account_ids = {attempt.account_id for attempt in tries} | {
+                attempt.key_account_id for attempt in tries if attempt.idempotency_key is not None
             }
             locked = await LOCK_ACCOUNTS.rows(
                 tx, [AccountKey(account_id) for account_id in sorted(account_ids)]
             )
             self._cache.confirm(locked[0].config_epoch, started_s)
-            places = [given.key_place for given in tries]
+            places = [attempt.key_place for attempt in tries]
             keys = await find_keys(
                 tx, [place for place in places if place is not None], clock.now_ms()
             )
             latest = await LATEST.rows(
                 tx,
-                sorted({PhoneKey(given.account_id, given.sandbox, given.phone) for given in tries}),
+                sorted(
+                    {
+                        PhoneKey(attempt.account_id, attempt.sandbox, attempt.phone)
+                        for attempt in tries
+                    }
+                ),
             )
             batch = VerificationBatch(self._codes, locked, keys, latest)
-            outcomes = [batch.decide(given, is_retry=is_retry) for given in tries]
+            results = [batch.decide(attempt, is_retry=is_retry) for attempt in tries]
             await STORE.rows(
                 tx,
                 [
@@ -133,7 +138,7 @@ class Verifier:
             await store_counted_keys(tx, batch.key_counts())
             await INSERT_KEYS.rows(tx, batch.answered)
         metrics.count_transaction("verify", len(tries), clock.monotonic_s() - started_s)
-        return outcomes
+        return results
 
 
 async def _count(tx: HotTx, batch: "VerificationBatch") -> None:
@@ -184,40 +189,40 @@ class VerificationBatch:
         self.verified: list[Otp] = []  # live ones that were verified now
         self.answered: list[StoredKey] = []
 
-    def decide(self, given: VerificationTry, *, is_retry: bool) -> Verified | ServiceError:
+    def decide(self, attempt: VerificationTry, *, is_retry: bool) -> Verified | ServiceError:
         """Decides a try. `is_retry` says that this transaction may have been committed before, and
         only the reply to that was lost.
         """
-        key = given.key_place
-        first = self._used_keys.replay(key, given.body_sha256)
+        key = attempt.key_place
+        first = self._used_keys.replay(key, attempt.body_sha256)
         if first is not None:
             # the key may be this very try's, of the commit whose reply was lost
             return first if isinstance(first, Conflict) else Verified(first, replayed=not is_retry)
-        full = self._key_refusal(given)
+        full = self._key_refusal(attempt)
         if full is not None:
             return full
-        phone = (given.account_id, given.sandbox, given.phone)
+        phone = (attempt.account_id, attempt.sandbox, attempt.phone)
         before = self._latest.get(phone)
         latest, refusal = (
-            self._judge_in_sandbox(given, before)
-            if given.sandbox
-            else self._judge(given, before, is_retry=is_retry)
+            self._judge_in_sandbox(attempt, before)
+            if attempt.sandbox
+            else self._judge(attempt, before, is_retry=is_retry)
         )
         if latest is not None and latest != before:
             self._latest[phone] = self.changed[latest.id] = latest
         if refusal is not None:
             return refusal
-        otp_id = latest.id if latest is not None else ids.raw_of_number(given.number)
+        otp_id = latest.id if latest is not None else ids.raw_of_number(attempt.number)
         verified_at_ms = (
             latest.verified_at_ms
             if latest is not None and latest.verified_at_ms is not None
             else self.now_ms
         )
-        raw = _answer(given, otp_id, verified_at_ms)
+        raw = _answer(attempt, otp_id, verified_at_ms)
         if key is not None:
-            self._used_keys.add(key, given.body_sha256, raw)
-            self._key_counts[given.key_account_id].add(
-                _key_octets(given, raw), self.now_ms, sandbox=given.sandbox
+            self._used_keys.add(key, attempt.body_sha256, raw)
+            self._key_counts[attempt.key_account_id].add(
+                _key_octets(attempt, raw), self.now_ms, sandbox=attempt.sandbox
             )
             self.answered.append(
                 StoredKey(
@@ -225,7 +230,7 @@ class VerificationBatch:
                     key.sandbox,
                     key.path,
                     key=key.key,
-                    body_sha256=given.body_sha256,
+                    body_sha256=attempt.body_sha256,
                     created_at_ms=self.now_ms,
                     answer=raw.decode(),
                 )

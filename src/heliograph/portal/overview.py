@@ -133,23 +133,24 @@ def _notices(tx: Connection, visit: Visit, held: Wallet) -> list[Attention]:
     return found[:NOTICES_MAX]
 
 
-def _low_balances(tx: Connection, visit: Visit, held: Wallet) -> list[Attention]:
+def _low_balances(tx: Connection, visit: Visit, own_wallet: Wallet) -> list[Attention]:
     """Returns which figures of the wallet are below their thresholds. A wallet that never held
     anything is not low, but new.
     """
     if not account_ledger.page(tx, visit.account.id, PageWanted(1, None)):
         return []
-    found, money_page = list[Attention](), f"{visit.home}/money"
-    if held.has_few_credits:
+    warnings, money_page = list[Attention](), f"{visit.home}/money"
+    if own_wallet.has_few_credits:
         text = _(
-            "There are fewer than %(credits)s SMS credits left.", credits=held.low_balance_credits
+            "There are fewer than %(credits)s SMS credits left.",
+            credits=own_wallet.low_balance_credits,
         )
-        found.append(Attention(text, money_page))
-    least_minor = held.low_balance_amount_minor
-    if held.has_little_money and least_minor is not None:
-        least = money(least_minor, held.currency)
-        found.append(Attention(_("There is less than %(least)s left.", least=least), money_page))
-    return found
+        warnings.append(Attention(text, money_page))
+    least_minor = own_wallet.low_balance_amount_minor
+    if own_wallet.has_little_money and least_minor is not None:
+        least = money(least_minor, own_wallet.currency)
+        warnings.append(Attention(_("There is less than %(least)s left.", least=least), money_page))
+    return warnings
 
 
 def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:

@@ -90,7 +90,7 @@ class Portal:
         self._lanes = Lanes()
         self._app = Starlette(
             routes=[
-                Route("/", _home),
+                Route("/", _lead_to_portal),
                 Route("/portal/static/{name}", _static),
                 *(self._route_of(each) for each in pages),
                 *(
@@ -338,7 +338,7 @@ def _fields_to_send_again(request: PageRequest, refused: ServiceError) -> dict[s
     return {name: value for name, value in form.items() if name != TOKEN_FIELD}
 
 
-async def _home(http_request: Request) -> Response:
+async def _lead_to_portal(http_request: Request) -> Response:
     return RedirectResponse("/portal", headers=HEADERS)
 
 

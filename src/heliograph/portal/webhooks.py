@@ -230,7 +230,7 @@ def send_test(request: PageRequest) -> Response:
         endpoint = _of_account(tx, request, visit)
         keys = keys_in_use(tx, request.service.secret_keys)
         secrets = endpoints.secrets_of(tx, endpoint.id, keys, request.now_ms)
-    outcome = asyncio.run(
+    result = asyncio.run(
         send_sample(
             endpoint,
             accounts.text_id(visit.account),
@@ -245,7 +245,7 @@ def send_test(request: PageRequest) -> Response:
         request,
         visit=visit,
         endpoint=_record(endpoint, visit),
-        outcome=outcome,
+        result=result,
     )
 
 

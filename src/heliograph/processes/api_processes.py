@@ -33,7 +33,7 @@ from heliograph.monitoring import written_figures
 from heliograph.processes import clock_watch, logs
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.checks.surroundings import Surroundings
-from heliograph.processes.exclusive import require_home, require_schema, tune_collector
+from heliograph.processes.exclusive import refuse_restored_copy, require_schema, tune_collector
 from heliograph.processes.metrics_server import serve_metrics_at
 from heliograph.processes.prefork import HOPELESS, Siblings
 from heliograph.processes.shared_limits import CountingLock, needs_redis, share_limits
@@ -84,7 +84,7 @@ def require_database(settings: Settings) -> None:
         require_schema(db)
         clock_check.begin(db)
         require_secret_key(db, settings)
-        require_home(db, settings.data_dir)
+        refuse_restored_copy(db, settings.data_dir)
     finally:
         db.close()
 
@@ -123,7 +123,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
     try:
         await asyncio.to_thread(require_schema, db)
         await asyncio.to_thread(clock_check.begin, db)
-        await asyncio.to_thread(require_home, db, settings.data_dir, anew=True)
+        await asyncio.to_thread(refuse_restored_copy, db, settings.data_dir, anew=True)
         await counting.take()
         await asyncio.to_thread(lease.begin)
         # only now: a rotation sees who is registered

@@ -25,7 +25,7 @@ from heliograph.base.settings import SettingError
 from heliograph.database import migrate, restored_copy
 from heliograph.database.database import Database
 from heliograph.database.leases import SERVE, workers
-from heliograph.processes.held_lock import RETRY_S, TRIES, KeptLock
+from heliograph.processes.kept_lock import RETRY_S, TRIES, KeptLock
 
 # objects made, and collections of the younger generation: Python's 700 fits smaller programs
 COLLECT_AFTER: Final = (10_000, 20, 50)
@@ -135,11 +135,11 @@ def require_schema(db: Database) -> None:
             )
 
 
-def require_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
+def refuse_restored_copy(db: Database, data_dir: Path, *, anew: bool = False) -> None:
     """Makes sure that a copy which was restored neither sends what has left already nor accepts
     more. `anew` says whether the process has run before. Raises SettingError, Unavailable.
     """
-    if restored_copy.is_elsewhere(db, data_dir, anew=anew):
+    if restored_copy.is_served_elsewhere(db, data_dir, anew=anew):
         raise SettingError(
             "DATABASE_URL",
             "a copy of a database that was last served elsewhere; the copy does not know what was"
@@ -149,12 +149,12 @@ def require_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
         )
 
 
-def settle_at_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
-    """Does what `require_home` does, and makes the database at home here. It raises the same
-    errors.
+def begin_serving_here(db: Database, data_dir: Path, *, anew: bool = False) -> None:
+    """Does what `refuse_restored_copy` does, and marks the database as served here. It raises the
+    same errors.
     """
-    require_home(db, data_dir, anew=anew)
-    restored_copy.mark_as_home(db, data_dir)
+    refuse_restored_copy(db, data_dir, anew=anew)
+    restored_copy.mark_as_served_here(db, data_dir)
 
 
 def tune_collector() -> None:

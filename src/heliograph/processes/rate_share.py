@@ -1,4 +1,4 @@
-"""The processes that serve one carrier share its agreed rate, as they come and go. In no second do
+"""The processes that serve one carrier share its agreed TPS, as they come and go. In no second do
 they submit more than it, all together.
 
 Each takes its part of the whole by its place among them. A part that becomes smaller counts at
@@ -22,7 +22,7 @@ JOINED_S: Final = BLIND_S + LEFT_S + 0.5
 
 
 def part_of(tps: float, place: int, count: int) -> float:
-    """Returns the rate of one process among `count`, counted from 0. Rates are whole numbers,
+    """Returns the TPS of one process among `count`, counted from 0. They are whole numbers,
     since carriers count by the second; a fraction is the first one's.
     """
     whole = floor(tps)
@@ -31,14 +31,14 @@ def part_of(tps: float, place: int, count: int) -> float:
 
 
 class DuePart(NamedTuple):
-    """Holds the part of the rate that one process may use, and since when."""
+    """Holds the part of the TPS that one process may use, and since when."""
 
     since_s: float
     part: float
 
 
 class Share:
-    """Computes one process's part of one carrier's rate."""
+    """Computes one process's part of one carrier's TPS."""
 
     def __init__(self, tps: float, *, alone: bool) -> None:
         self._tps = tps

@@ -17,7 +17,7 @@ def dedicated_carriers(lease: Lease) -> frozenset[int]:
 
 
 def senders(peers: Mapping[int, PeerProcess], carrier_id: int) -> list[int]:
-    """Returns the numbers of those who share a carrier's rate, in one order for all of them.
+    """Returns the numbers of those who share a carrier's TPS, in one order for all of them.
     Whoever waives it has no part; if all do, each has.
     """
     own = [

@@ -52,8 +52,8 @@ from heliograph.processes.checks.surroundings import Surroundings
 from heliograph.processes.exclusive import (
     AlreadyServed,
     DatabaseLock,
+    begin_serving_here,
     require_schema,
-    settle_at_home,
 )
 from heliograph.processes.roles import is_active_scheduler
 from heliograph.processes.wake import listen, redis_answers
@@ -192,7 +192,9 @@ class Sending:
         await self._end(GRACE_S)
         # if it fails, a copy of the last minute is not told
         with survive_faults("home_not_marked", level="warning"):
-            await asyncio.to_thread(restored_copy.mark_as_home, self._db, self._settings.data_dir)
+            await asyncio.to_thread(
+                restored_copy.mark_as_served_here, self._db, self._settings.data_dir
+            )
         showing.cancel()
         if ended_itself:
             self.keeping.result()
@@ -222,7 +224,7 @@ class Sending:
             await asyncio.to_thread(clock_check.begin, self._db)
             await asyncio.to_thread(require_secret_key, self._db, self._settings)
             await asyncio.to_thread(
-                settle_at_home, self._db, self._settings.data_dir, anew=bool(self._lease.number)
+                begin_serving_here, self._db, self._settings.data_dir, anew=bool(self._lease.number)
             )
             await asyncio.to_thread(self._lease.begin, self._replaced() if alone else ())
             # again: a rotation sees who is registered

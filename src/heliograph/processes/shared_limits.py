@@ -16,7 +16,7 @@ from heliograph.base.settings import SettingError, Settings
 from heliograph.database.database import Database
 from heliograph.database.leases import LOOK_S
 from heliograph.keys import Limiter
-from heliograph.processes.held_lock import RETRY_S, TRIES, KeptLock
+from heliograph.processes.kept_lock import RETRY_S, TRIES, KeptLock
 
 API_LOCK: Final = 0x48454C41
 # 12 s: PostgreSQL keeps a lock of ours for 11 s when nobody told it of the connection's end

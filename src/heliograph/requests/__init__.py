@@ -4,7 +4,11 @@ Idempotency-Key; and as clients write them, in several languages.
 
 from typing import Final
 
-from heliograph.requests.acting_account import acting_for_call, read_at_home, refuse_used_key_of
+from heliograph.requests.acting_account import (
+    acting_for_call,
+    read_with_home_country,
+    refuse_used_key_of,
+)
 from heliograph.requests.audited_call import audit_call
 from heliograph.requests.endpoint import Answer, Call, Endpoint, Handler, InThread, idempotency_key
 from heliograph.requests.idempotency import replay_or_run, run_once
@@ -59,7 +63,7 @@ __all__ = [
     "free_key",
     "idempotency_key",
     "raw_request_id",
-    "read_at_home",
+    "read_with_home_country",
     "refuse_used_key_of",
     "replay_or_run",
     "requests_page",

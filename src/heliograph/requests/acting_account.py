@@ -15,7 +15,7 @@ from heliograph.requests.idempotency import refuse_used_key
 T = TypeVar("T")
 
 
-async def read_at_home(
+async def read_with_home_country(
     cache: ConfigCache, call: Call, reader: Callable[[dict[str, Any], str], T]
 ) -> T:
     """Returns what `reader` makes of the body and of the country of the account that it is about:
@@ -28,8 +28,8 @@ async def read_at_home(
     if not isinstance(found, _BodyOfCustomer):
         return found
     body = found.body
-    home = await country_of_cached(cache, call.principal, body["customer_id"])
-    return await call.work_on_body(lambda: reader(body, home))
+    home_country = await country_of_cached(cache, call.principal, body["customer_id"])
+    return await call.work_on_body(lambda: reader(body, home_country))
 
 
 class _BodyOfCustomer(NamedTuple):

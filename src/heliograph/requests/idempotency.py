@@ -66,7 +66,7 @@ def replay_or_run(
 
 def run_once(
     tx: Connection,
-    place: KeyPlace,
+    key_place: KeyPlace,
     body: bytes,
     effect: Callable[[Connection], Answer],
     *,
@@ -76,11 +76,11 @@ def run_once(
     """Does what `replay_or_run` does, for a key that no API call brings. `is_counted` says whether
     its answer counts in what the account may store today.
     """
-    path = place.path
+    path = key_place.path
     now_ms = clock.now_ms()
-    key = _key_of(place, body, now_ms)
-    free_old_key(tx, place, now_ms)
-    used = find_key(tx, place, now_ms) or _claim(tx, key)
+    key = _key_of(key_place, body, now_ms)
+    free_old_key(tx, key_place, now_ms)
+    used = find_key(tx, key_place, now_ms) or _claim(tx, key)
     if used is not None:
         refusal = refusal_to_replay(used.body_sha256, key.body_sha256)
         if refusal is not None:
@@ -90,28 +90,28 @@ def run_once(
     answer = effect(tx)
     answer.raw = encode({"success": True, **answer.body})
     if not is_counted:
-        keep_answer(tx, place, answer.raw.decode())
+        keep_answer(tx, key_place, answer.raw.decode())
         return answer
     octets = (
         quotas.MEASURES[quotas.StoredKind.ANSWERS].row_octets
-        + quotas.octets_of(path, place.key)
+        + quotas.octets_of(path, key_place.key)
         + len(answer.raw)
     )
     try:
         with tx.begin_nested():  # so that what was counted and is refused is not counted
             quotas.charge(
                 tx,
-                place.account_id,
+                key_place.account_id,
                 quotas.StoredKind.ANSWERS,
                 octets,
-                sandbox=place.sandbox,
+                sandbox=key_place.sandbox,
                 now_ms=now_ms,
             )
-            keep_answer(tx, place, answer.raw.decode())
+            keep_answer(tx, key_place, answer.raw.decode())
     except quotas.StorageQuotaReached:
         if not is_opt_out:
             raise
-        free_key(tx, place)
+        free_key(tx, key_place)
     return answer
 
 

@@ -296,27 +296,27 @@ def result_of_repeat(earlier: Entry, amount_minor: int, credits: int) -> Posted:
     return Posted(earlier, applied=False)
 
 
-def figures_after(held: Figures, currency: str, amount_minor: int, credits: int) -> Figures:
+def figures_after(before: Figures, currency: str, amount_minor: int, credits: int) -> Figures:
     """Returns what is held after a change. Raises InsufficientCredits rather than go below zero,
     InvalidRequest above what a figure can be.
     """
-    after = Figures(held.balance_minor + amount_minor, held.sms_credits + credits)
+    after = Figures(before.balance_minor + amount_minor, before.sms_credits + credits)
     if after.sms_credits < 0:
         raise InsufficientCredits(
-            f"The wallet holds {held.sms_credits} SMS credits; this takes {-credits}.",
+            f"The wallet holds {before.sms_credits} SMS credits; this takes {-credits}.",
             required=-credits,
-            available=held.sms_credits,
+            available=before.sms_credits,
         )
     if after.balance_minor < 0:
         required, available = (
             to_text(-amount_minor, currency),
-            to_text(held.balance_minor, currency),
+            to_text(before.balance_minor, currency),
         )
         raise InsufficientCredits(
             f"The wallet holds {available}; this takes {required}.",
             reason="insufficient_balance",
             required=to_number(-amount_minor, currency),
-            available=to_number(held.balance_minor, currency),
+            available=to_number(before.balance_minor, currency),
         )
     if after.sms_credits > CREDITS_MAX:
         raise invalid_field("credits", f"would bring the wallet above {CREDITS_MAX}")

@@ -19,7 +19,7 @@ DAYS_SHOWN: Final = 30
 HOURS_KEPT_MS: Final = 40 * DAY_MS  # the days that are shown, and some more
 # An entry's id is made before its transaction is committed, which takes some seconds at most, and
 # by clocks that may differ by so much.
-SETTLED_AFTER_MS: Final = 2 * CLOCK_SLACK_MS
+COMPLETE_AFTER_MS: Final = 2 * CLOCK_SLACK_MS
 # of entries that are read because no sums are there yet; more of them would keep a page waiting
 READ_MS_MAX: Final = 3 * HOUR_MS
 
@@ -58,9 +58,9 @@ class SummedDays(NamedTuple):
 
 
 def due_hour(tx: Connection, now_ms: int) -> int | None:
-    """Returns when the next hour began that is over, settled, and not added up yet."""
+    """Returns when the next hour began that is over, complete, and not added up yet."""
     at_ms = _next_hour_with_entries(tx, _added_up_to(tx, now_ms))
-    is_due = at_ms is not None and at_ms + HOUR_MS + SETTLED_AFTER_MS <= now_ms
+    is_due = at_ms is not None and at_ms + HOUR_MS + COMPLETE_AFTER_MS <= now_ms
     return at_ms if is_due else None
 
 

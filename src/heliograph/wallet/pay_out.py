@@ -30,10 +30,10 @@ def pay_out(tx: Connection, account: Account, reason: str) -> list[Entry]:
         for account_id in sorted({account.id, account.parent_id or account.id})
     }
     # each of the time of its turn: the ledger lists them in the order of their figures
-    held, entries = both[account.id], list[Entry]()
-    credits, balance_minor = held.sms_credits, held.balance_minor
+    own_wallet, entries = both[account.id], list[Entry]()
+    credits, balance_minor = own_wallet.sms_credits, own_wallet.balance_minor
     if account.parent_id is not None:
-        minor = balance_minor if both[account.parent_id].currency == held.currency else 0
+        minor = balance_minor if both[account.parent_id].currency == own_wallet.currency else 0
         if credits or minor:
             moved = transfer(
                 tx,

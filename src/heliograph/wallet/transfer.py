@@ -40,8 +40,8 @@ def transfer(
     }
     giver, taker = both[giver_id], both[taker_id]
     assert giver.currency == taker.currency or not amount_minor
-    given = figures_after(giver.figures, giver.currency, -amount_minor, -credits)
-    taken = figures_after(taker.figures, taker.currency, amount_minor, credits)
+    giver_after = figures_after(giver.figures, giver.currency, -amount_minor, -credits)
+    taker_after = figures_after(taker.figures, taker.currency, amount_minor, credits)
     number = ids.new_number()
     now_ms = ids.made_at_ms(number)
     entry = Entry(
@@ -52,17 +52,17 @@ def transfer(
         currency=giver.currency,
         amount_minor=-amount_minor,
         credits=-credits,
-        balance_after_minor=given.balance_minor,
-        credits_after=given.sms_credits,
-        counterpart_balance_after_minor=taken.balance_minor,
-        counterpart_credits_after=taken.sms_credits,
+        balance_after_minor=giver_after.balance_minor,
+        credits_after=giver_after.sms_credits,
+        counterpart_balance_after_minor=taker_after.balance_minor,
+        counterpart_credits_after=taker_after.sms_credits,
         description=description_line,
         reference=reference,
         created_at_ms=now_ms,
     )
     add_entry(tx, entry)
-    store_figures(tx, giver, given, now_ms)
-    store_figures(tx, taker, taken, now_ms)
+    store_figures(tx, giver, giver_after, now_ms)
+    store_figures(tx, taker, taker_after, now_ms)
     return entry
 
 

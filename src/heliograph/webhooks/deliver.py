@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 POLL_S: Final = 0.25
 LOOK_S: Final = 0.05  # how often at most, when what this process writes wakes it
 # beside busy carriers, which want the database too: how often it is looked at, and how often
-# outcomes are stored
+# results are stored
 BUSY_S: Final = 0.25
 IDLE_S: Final = 5.0  # an endpoint with nothing to do for so long is let go, for whoever comes first
 STOP_S: Final = 16.0  # for POSTs under way at the end: they have 15 s each
-RECORD_S: Final = 5.0  # and for their outcomes
+RECORD_S: Final = 5.0  # and for their results
 
 log = Log(__name__)
 

@@ -1,5 +1,5 @@
 """Delivers to one endpoint: reads what is due a little ahead, signs it, posts several events at
-once, and hands the outcomes to the recorder.
+once, and hands the results to the recorder.
 """
 
 import asyncio
@@ -168,12 +168,12 @@ class EndpointWorker:
     async def _post(self, due: Due) -> None:
         body, now_ms, target = due.body.encode(), clock.now_ms(), self.target
         event_id = ids.text_of_raw(EVENT_PREFIX, due.waiting.event_id)
-        outcome: HttpAnswer | PostFailure
+        post_result: HttpAnswer | PostFailure
         try:
             signed = headers(
                 event_id, due.kind, body, now_ms // 1_000, *self._secrets(target, now_ms)
             )
-            outcome = await self._poster.post(target.url, signed, body, target.account_id)
+            post_result = await self._poster.post(target.url, signed, body, target.account_id)
         # whatever it was, as with a secret that this HELIOGRAPH_SECRET_KEY cannot read: it
         # is tried again
         except Exception as error:  # noqa: BLE001
@@ -184,11 +184,11 @@ class EndpointWorker:
                 event_id=event_id,
                 **error_fields(error),
             )
-            outcome = PostFailure("not_posted", type(error).__name__, 0.0)
-        if isinstance(outcome, PostFailure) and outcome.reason == NO_FILES:
+            post_result = PostFailure("not_posted", type(error).__name__, 0.0)
+        if isinstance(post_result, PostFailure) and post_result.reason == NO_FILES:
             await self._put_back(due)
             return
-        tried = result_of_attempt(due.waiting, outcome, clock.now_ms())
+        tried = result_of_attempt(due.waiting, post_result, clock.now_ms())
         self._window = (
             min(WINDOW_MAX, self._window + 1)
             if tried.reason is None
@@ -197,7 +197,7 @@ class EndpointWorker:
         self._recorder.add(tried)
         if self._on_attempt is not None:
             self._on_attempt(due.kind, due.body, tried)
-        metrics.count_webhook_attempt(tried.reason, outcome.seconds)
+        metrics.count_webhook_attempt(tried.reason, post_result.seconds)
 
     async def _put_back(self, due: Due) -> None:
         """Puts back what could not be posted for want of files, for another try soon that counts
@@ -230,26 +230,26 @@ class EndpointWorker:
 
 
 def result_of_attempt(
-    waiting: WaitingEvents, outcome: HttpAnswer | PostFailure, at_ms: int
+    waiting: WaitingEvents, post_result: HttpAnswer | PostFailure, at_ms: int
 ) -> AttemptResult:
-    """Returns an attempt's outcome, as it is stored."""
-    took_ms = round(outcome.seconds * 1_000)
-    if isinstance(outcome, PostFailure):
+    """Returns an attempt's result, as it is stored."""
+    took_ms = round(post_result.seconds * 1_000)
+    if isinstance(post_result, PostFailure):
         return AttemptResult(
             waiting,
             at_ms,
             took_ms,
             status=None,
-            reason=outcome.reason,
-            answer=outcome.detail,
+            reason=post_result.reason,
+            answer=post_result.detail,
             retry_after=None,
         )
     return AttemptResult(
         waiting,
         at_ms,
         took_ms,
-        status=outcome.status,
-        reason=None if outcome.ok else "status",
-        answer=outcome.text,
-        retry_after=outcome.retry_after,
+        status=post_result.status,
+        reason=None if post_result.ok else "status",
+        answer=post_result.text,
+        retry_after=post_result.retry_after,
     )

@@ -104,7 +104,7 @@ def add(
     encrypted. Raises NotFound and AccountClosed for the account, InvalidRequest.
     """
     check_url(url, allow)
-    wanted = read_kinds(kinds)
+    chosen_kinds = read_kinds(kinds)
     # two at once wait for each other
     account = accounts.require_open(accounts.lock(tx, account_id))
     accounts.require_mode(account, sandbox=sandbox)
@@ -123,7 +123,7 @@ def add(
         account.id,
         sandbox,
         url=url,
-        kinds=wanted,
+        kinds=chosen_kinds,
         include_customers=include_customers,
         former_until_ms=None,
         disabled_at_ms=None,
@@ -135,7 +135,7 @@ def add(
         webhook_endpoints.insert().values(
             endpoint._asdict()
             | {
-                "kinds": ",".join(wanted),
+                "kinds": ",".join(chosen_kinds),
                 "secret": encrypt(secret_key, PURPOSE, secret),
                 "listens_until_ms": listens_until_ms,
             }

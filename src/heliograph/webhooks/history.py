@@ -125,7 +125,7 @@ def has_answered(tx: Connection, account_id: str) -> bool:
 
 class EventDelivery(NamedTuple):
     """Reports what became of one event at one endpoint. `endpoint_id` is raw. `at_ms` is when it
-    was settled; while it waits, when it is tried next.
+    ended; while it waits, when it is tried next.
     """
 
     kind: str

@@ -37,9 +37,9 @@ TRIES_MAX: Final = len(RETRY_DELAYS_MS) + 1
 # disabled")
 FAILING_MAX_MS: Final = 5 * 86_400_000
 STATUS_GONE: Final = 410
-BATCH_MAX: Final = 1_000  # outcomes in one transaction
-UNSTORED_MAX: Final = 10_000  # outcomes in memory; past it nothing more is posted
-# one transaction in so long while outcomes keep coming, unless there are BATCH_MAX: it costs as
+BATCH_MAX: Final = 1_000  # results in one transaction
+UNSTORED_MAX: Final = 10_000  # results in memory; past it nothing more is posted
+# one transaction in so long while results keep coming, unless there are BATCH_MAX: it costs as
 # much for ten as for one
 EVERY_S: Final = 0.05
 AGAIN_S: Final = 0.25
@@ -60,7 +60,7 @@ class AttemptResult(NamedTuple):
 
 
 class Recorder:
-    """Records the outcomes of one process. `failing_since` holds, for each endpoint at work, the
+    """Records the results of one process. `failing_since` holds, for each endpoint at work, the
     stored time since which it has failed, or None while it does not fail.
     """
 

@@ -46,7 +46,7 @@ def replay_one(tx: Connection, endpoint: WebhookEndpoint, event_id: str, *, now_
         is None
     ):
         raise _unknown(event_id)
-    was = tx.execute(
+    earlier = tx.execute(
         webhook_deliveries.delete()
         .where(
             delivery.endpoint_id == endpoint.id,
@@ -62,14 +62,14 @@ def replay_one(tx: Connection, endpoint: WebhookEndpoint, event_id: str, *, now_
             delivery.at_ms,
         )
     ).first()
-    if was is not None and was.outcome == DELIVERED:
-        _keep_attempt(tx, endpoint, raw, was)
+    if earlier is not None and earlier.outcome == DELIVERED:
+        _keep_attempt(tx, endpoint, raw, earlier)
     row = tx.execute(
         webhook_queue.delete()
         .where(waiting.endpoint_id == endpoint.id, waiting.event_id == raw)
         .returning(waiting.tries)
     ).first()
-    if was is None and row is None:
+    if earlier is None and row is None:
         raise _unknown(event_id)
     tx.execute(
         webhook_queue.insert().values(

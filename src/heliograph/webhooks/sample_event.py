@@ -42,7 +42,7 @@ async def send_sample(
     body = body_of(event_id, event, account_id).encode()
     poster = Poster(allow, connections=1)
     try:
-        outcome = await poster.post(
+        result = await poster.post(
             endpoint.url, headers(event_id, event.kind, body, now_ms // 1_000, *secrets), body
         )
     finally:
@@ -50,14 +50,14 @@ async def send_sample(
     answered = {
         "event_id": event_id,
         "event": event.kind,
-        "took_ms": round(outcome.seconds * 1_000),
+        "took_ms": round(result.seconds * 1_000),
     }
-    if isinstance(outcome, PostFailure):
-        return answered | {"status": None, "reason": outcome.reason, "answer": outcome.detail}
+    if isinstance(result, PostFailure):
+        return answered | {"status": None, "reason": result.reason, "answer": result.detail}
     return answered | {
-        "status": outcome.status,
-        "reason": None if outcome.ok else "status",
-        "answer": outcome.text,
+        "status": result.status,
+        "reason": None if result.ok else "status",
+        "answer": result.text,
     }
 
 
@@ -65,21 +65,21 @@ def _sample(endpoint: WebhookEndpoint, account_id: str, now_ms: int) -> Event:
     """Returns a sample event of a kind that the endpoint hears. Its record has the shape of that
     kind's events (docs/webhooks.md, "The events").
     """
-    kind, at = (
+    event_kind, at = (
         MESSAGE_DELIVERED if MESSAGE_DELIVERED in endpoint.kinds else endpoint.kinds[0],
         rfc3339(now_ms),
     )
-    if kind == LOW_BALANCE:
+    if event_kind == LOW_BALANCE:
         data = _low_balance(account_id)
-    elif kind == CAMPAIGN_COMPLETED:
+    elif event_kind == CAMPAIGN_COMPLETED:
         data = _campaign(at, sandbox=endpoint.sandbox)
-    elif kind == MESSAGE_RECEIVED:
+    elif event_kind == MESSAGE_RECEIVED:
         data = _inbound(at, sandbox=endpoint.sandbox)
-    elif kind in (CONTACT_OPTED_OUT, CONTACT_OPTED_IN):
-        data = _opt_out(is_out=kind == CONTACT_OPTED_OUT, sandbox=endpoint.sandbox)
+    elif event_kind in (CONTACT_OPTED_OUT, CONTACT_OPTED_IN):
+        data = _opt_out(is_out=event_kind == CONTACT_OPTED_OUT, sandbox=endpoint.sandbox)
     else:
-        data = _message(kind, at, sandbox=endpoint.sandbox)
-    return Event(endpoint.account_id, endpoint.sandbox, kind, now_ms, data)
+        data = _message(event_kind, at, sandbox=endpoint.sandbox)
+    return Event(endpoint.account_id, endpoint.sandbox, event_kind, now_ms, data)
 
 
 def _message(kind: str, at: str, *, sandbox: bool) -> dict[str, Any]:

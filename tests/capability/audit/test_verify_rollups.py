@@ -17,9 +17,9 @@ from heliograph.messages.changes.rollups import MARKED_FOR_MS
 from heliograph.messages.reports.count_rollups import (
     COUNTS,
     FEW,
+    FINAL_AFTER_MS,
     MESSAGE_TAKES_MS,
     RESTS,
-    SETTLED_AFTER_MS,
     RollupCounter,
     find_marked,
 )
@@ -130,10 +130,10 @@ async def test_a_mark_stays_until_all_that_relied_on_it_is_counted(house: House)
         found = find_marked(tx)  # two of them, if the test runs where one begins
     quarter = found[0]
     assert now_ms < quarter.until_ms <= now_ms + MARKED_FOR_MS
-    counter.count_due(quarter.until_ms + SETTLED_AFTER_MS)
+    counter.count_due(quarter.until_ms + FINAL_AFTER_MS)
     with house.db.read() as tx:
         assert [each.quarter_ms for each in find_marked(tx)] == [each.quarter_ms for each in found]
-    counter.count_due(quarter.until_ms + 2 * SETTLED_AFTER_MS)
+    counter.count_due(quarter.until_ms + 2 * FINAL_AFTER_MS)
     with house.db.read() as tx:
         assert find_marked(tx) == []
         assert verify_rollups(tx) == []
@@ -147,7 +147,7 @@ async def test_what_changes_after_a_mark_has_ended_is_marked_anew(house: House) 
     await link.turn.run_once()
     [submission] = link.open.values()
     carrier_ref, _ = link.answer(submission), await link.turn.run_once()
-    RollupCounter(house.db).count_due(clock.now_ms() + 2 * SETTLED_AFTER_MS)
+    RollupCounter(house.db).count_due(clock.now_ms() + 2 * FINAL_AFTER_MS)
     clock.move(LATE_MS + MARKED_FOR_MS)
     link.receive(carrier_ref[0], None)
     await link.turn.run_once()

@@ -32,9 +32,11 @@ BOUND, REFUSED, BACKING_OFF, CONNECTING, CLOSED = (
 @pytest.fixture
 def carrier_id(db: Database) -> int:
     with db.write() as tx:
-        for epoch in (1, 2, 3):
+        for process_number in (1, 2, 3):
             tx.execute(
-                workers.insert().values(epoch=epoch, kind="carrier", started_at_ms=clock.now_ms())
+                workers.insert().values(
+                    epoch=process_number, kind="carrier", started_at_ms=clock.now_ms()
+                )
             )
     return open_carrier(db)
 
@@ -42,8 +44,8 @@ def carrier_id(db: Database) -> int:
 def recorded(db: Database, carrier_id: int, *states: tuple[int, LinkState, str]) -> tuple[str, str]:
     """Returns what the carrier shows after these states, in order."""
     with db.write() as tx:
-        for epoch, state, detail in states:
-            carrier_states.record(tx, epoch, carrier_id, state, detail, clock.now_ms())
+        for process_number, state, detail in states:
+            carrier_states.record(tx, process_number, carrier_id, state, detail, clock.now_ms())
         assert carrier_states.outdated(tx).get(carrier_id) is None
     return shown(db, carrier_id)
 
@@ -104,9 +106,11 @@ def test_of_two_processes_that_lose_their_links_at_once_none_calls_the_carrier_b
     recorded(db, carrier_id, (1, BOUND, ""), (2, BOUND, ""))
     lost_ms = clock.now_ms()
 
-    def lose(epoch: int) -> None:
+    def lose(process_number: int) -> None:
         with db.write() as tx:
-            carrier_states.record(tx, epoch, carrier_id, BACKING_OFF, "timed out", clock.now_ms())
+            carrier_states.record(
+                tx, process_number, carrier_id, BACKING_OFF, "timed out", clock.now_ms()
+            )
 
     with ThreadPoolExecutor(1) as thread:
         with db.write() as tx:

@@ -13,7 +13,7 @@ from heliograph.messages.accept import look_up_route, route_in_words
 from heliograph.text import parse_phone
 from tests.support.factories import PHONE, open_carrier
 
-EPOCH = 1
+PROCESS_NUMBER = 1
 WOULD_GO = f"A text to {PHONE} would go to"
 FAILED = "cannot connect: [Errno 111] Connection refused"
 
@@ -21,7 +21,7 @@ FAILED = "cannot connect: [Errno 111] Connection refused"
 @pytest.fixture(autouse=True)
 def process(db: Database) -> None:
     with db.write() as tx:
-        row = {"epoch": EPOCH, "kind": "carrier", "started_at_ms": clock.now_ms()}
+        row = {"epoch": PROCESS_NUMBER, "kind": "carrier", "started_at_ms": clock.now_ms()}
         tx.execute(workers.insert().values(row))
 
 
@@ -32,7 +32,7 @@ def one_that_is(db: Database, name: str, state: LinkState, *, since_s: int = 0) 
     detail = FAILED if state is LinkState.BACKING_OFF else ""
     with db.write() as tx:
         for each, text in ((LinkState.BOUND, ""), (state, detail)):
-            carrier_states.record(tx, EPOCH, carrier_id, each, text, began_ms)
+            carrier_states.record(tx, PROCESS_NUMBER, carrier_id, each, text, began_ms)
     return name
 
 

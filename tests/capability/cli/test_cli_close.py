@@ -60,8 +60,7 @@ def told(run: Run, account: str) -> list[list[str]]:
     assert (refused.status, refused.out) == (1, "")
     first, *lines = refused.err.splitlines()
     assert (
-        first
-        == f"heliograph: The account {account} cannot be closed yet. Settle this first, in this"
+        first == f"heliograph: The account {account} cannot be closed yet. Do this first, in this"
         " order:"
     )
     found = [COMMAND.search(line) for line in lines]

@@ -109,15 +109,15 @@ def test_each_process_says_which_work_it_does(
     visitor: Visitor, db: Database, carrier_id: int
 ) -> None:
     sign_in_operator(visitor, db)
-    for epoch, kind in ((8, "worker"), (9, "api"), (10, "console"), (11, "carrier")):
-        tell(db, epoch, kind=kind)
+    for process_number, kind in ((8, "worker"), (9, "api"), (10, "console"), (11, "carrier")):
+        tell(db, process_number, kind=kind)
     with db.write() as tx:
         tx.execute(sa.update(workers).where(workers.c.epoch == 11).values(carrier_id=carrier_id))
     alone = "carriers that have no process of their own"
     works = {7: f"{alone}, the common work", 8: alone, 9: "requests", 10: "the console"}
     assert works_shown(visitor) == works | {11: "alpha"}
-    for epoch in (12, 13):
-        tell(db, epoch, kind="scheduler")
+    for process_number in (12, 13):
+        tell(db, process_number, kind="scheduler")
     works |= {7: alone, 11: "alpha", 12: "the common work", 13: "stands by for the common work"}
     assert works_shown(visitor) == works
     tell(db, 5, kind="serve")
@@ -127,7 +127,7 @@ def test_each_process_says_which_work_it_does(
 
 
 def works_shown(visitor: Visitor) -> dict[int, str]:
-    """Returns what the page says that each process serves, by its epoch."""
+    """Returns what the page says that each process serves, by its process number."""
     row = r'<span class="quiet">(\d+)</span></td>\s*<td class="wraps">(.*?)</td>'
     return {int(found[1]): found[2] for found in re.finditer(row, visitor.get("/console/now").text)}
 

@@ -33,7 +33,7 @@ WITHIN_S = 30.0
 
 @pytest.fixture(autouse=True)
 def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Moves to a directory where a process remembers where its database is at home."""
+    """Moves to a directory where a process remembers where its database is served."""
     monkeypatch.chdir(tmp_path)
 
 

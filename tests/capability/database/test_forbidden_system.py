@@ -46,8 +46,8 @@ async def test_both_kinds_of_connections_are_made_without_it(
         with capture_logs() as logs:
             async with db.hot() as tx:
                 assert (await tx.fetch("SELECT 1"))[0][0] == 1
-            restored_copy.mark_as_home(db, tmp_path)
-        assert not restored_copy.is_elsewhere(db, tmp_path)
+            restored_copy.mark_as_served_here(db, tmp_path)
+        assert not restored_copy.is_served_elsewhere(db, tmp_path)
         assert [
             line["reason"] for line in logs if line["event"] == "database_clusters_not_told_apart"
         ] == [CLUSTERS_UNKNOWN] * ("," in url)

@@ -60,18 +60,18 @@ def test_a_process_that_is_not_bound_beside_one_that_is_is_named(
     db = Database(database_url)
     carrier_id = open_carrier(db)
     with db.write() as tx:
-        epochs = [
+        process_numbers = [
             tx.execute(
                 workers.insert().values(kind="worker", started_at_ms=0).returning(workers.c.epoch)
             ).scalar_one()
             for _ in range(3)
         ]
-        for epoch, state in zip(
-            epochs, (LinkState.BOUND, LinkState.REFUSED, LinkState.BOUND), strict=True
+        for process_number, state in zip(
+            process_numbers, (LinkState.BOUND, LinkState.REFUSED, LinkState.BOUND), strict=True
         ):
             carrier_states.record(
                 tx,
-                epoch,
+                process_number,
                 carrier_id,
                 state,
                 "ESME_RALYBND" if state is LinkState.REFUSED else "",
@@ -87,7 +87,9 @@ def test_a_process_that_is_not_bound_beside_one_that_is_is_named(
         "bound in 2 of 3 processes; another is refused: ESME_RALYBND",
     )
     with db.write() as tx:
-        carrier_states.record(tx, epochs[1], carrier_id, LinkState.BOUND, "", clock.now_ms())
+        carrier_states.record(
+            tx, process_numbers[1], carrier_id, LinkState.BOUND, "", clock.now_ms()
+        )
     db.close()
     [finding] = [
         finding
@@ -113,10 +115,12 @@ def test_a_carrier_that_says_already_bound_is_met_with_what_may_be_the_cause(
     db = Database(database_url)
     carrier_id = open_carrier(db)
     with db.write() as tx:
-        epoch = tx.execute(
+        process_number = tx.execute(
             workers.insert().values(kind="worker", started_at_ms=0).returning(workers.c.epoch)
         ).scalar_one()
-        carrier_states.record(tx, epoch, carrier_id, LinkState.REFUSED, detail, clock.now_ms())
+        carrier_states.record(
+            tx, process_number, carrier_id, LinkState.REFUSED, detail, clock.now_ms()
+        )
     db.close()
     [finding] = [
         finding

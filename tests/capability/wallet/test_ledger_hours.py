@@ -12,7 +12,7 @@ from heliograph.database.database import Database
 from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.wallet import account_ledger, ledger
 from heliograph.wallet.ledger import post
-from heliograph.wallet.ledger_hours import HOURS_KEPT_MS, SETTLED_AFTER_MS, summed_days
+from heliograph.wallet.ledger_hours import COMPLETE_AFTER_MS, HOURS_KEPT_MS, summed_days
 from heliograph.wallet.tables import ledger_hours
 from tests.support.factories import open_account
 
@@ -82,7 +82,7 @@ def test_the_sums_by_day_are_those_of_the_ledger_at_each_moment(db: Database) ->
     lived(db, account_ids, days=5)
     moved_both_ways(db, amina, bilal)
     assert added_up(db) >= 10
-    for moved_ms in (0, SETTLED_AFTER_MS, HOUR_MS + SETTLED_AFTER_MS):
+    for moved_ms in (0, COMPLETE_AFTER_MS, HOUR_MS + COMPLETE_AFTER_MS):
         clock.move(moved_ms)
         added_up(db)
         for account_id in account_ids:
@@ -108,7 +108,7 @@ def test_an_hour_is_added_up_when_no_entry_can_come_any_more(db: Database) -> No
     clock.move(HOUR_MS - now_ms % HOUR_MS)
     with db.write() as tx:
         ledger.grant(tx, account_id, 5, "gift", now_ms=clock.now_ms())
-    clock.move(HOUR_MS + SETTLED_AFTER_MS - 60_000)
+    clock.move(HOUR_MS + COMPLETE_AFTER_MS - 60_000)
     assert added_up(db) == 0
     clock.move(120_000)
     assert added_up(db) == 1
@@ -163,7 +163,7 @@ def test_hours_that_an_older_version_has_added_up_are_added_up_again(db: Databas
     bilal = open_account(db, "bilal", sender=None, parent_id=amina)
     lived(db, [amina], days=2)
     moved_both_ways(db, amina, bilal)
-    clock.move(HOUR_MS + SETTLED_AFTER_MS)
+    clock.move(HOUR_MS + COMPLETE_AFTER_MS)
     hours = added_up(db)
     with db.write() as tx:  # as the version before stores them
         tx.execute(sa.delete(ledger_hours).where(ledger_hours.c.account_id == bilal))

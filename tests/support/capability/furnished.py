@@ -118,7 +118,7 @@ def _write_contact(
     house: House, phone: str, by: Changer, *, sandbox: bool = False, **more: object
 ) -> None:
     body = {"phone": phone, "name": "Ama", **more}
-    change = contacts.read_contact_request(body, phone_required=True, home="GH").change
+    change = contacts.read_contact_request(body, phone_required=True, home_country="GH").change
     with house.db.write() as tx:
         owner = ContactOwner(house.amina, sandbox)
         contacts.upsert(tx, owner, [change], by=by, now_ms=clock.now_ms())

@@ -20,7 +20,7 @@ def those_of(db: Database, account_id: str, *, sandbox: bool = False) -> list[Co
 def stored(db: Database, account_id: str, *, sandbox: bool = False, **body: object) -> Contact:
     """Returns a contact, made as the API makes it."""
     change = contacts.read_contact_request(
-        {"phone": "233201234567", **body}, phone_required=True, home="GH"
+        {"phone": "233201234567", **body}, phone_required=True, home_country="GH"
     ).change
     with db.write() as tx:
         owner = ContactOwner(account_id, sandbox)

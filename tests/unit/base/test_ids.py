@@ -133,7 +133,7 @@ def test_an_id_that_belongs_to_a_record_is_the_same_whenever_it_is_asked_for(
 @given(st.integers(0, 1 << 40), st.integers(0, 3))
 def test_no_new_id_is_one_that_belongs_to_a_record(made_ms: int, place: int) -> None:
     first = ids.new_number(made_ms)
-    assert not any((first + place) >> 61 & 1 for place in (0, ids.RUN_MAX))
+    assert not any((first + place) >> 61 & 1 for place in (0, ids.SERIES_MAX))
     assert ids.derived_number(first, place, made_ms) >> 61 & 1
 
 

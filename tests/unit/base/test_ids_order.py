@@ -21,7 +21,7 @@ def test_ids_of_one_millisecond_are_in_the_order_in_which_they_were_made(
     assert all(number >> 76 & 0xF == 7 and number >> 62 & 0b11 == 0b10 for number in made), (
         "RFC 9562: version and variant"
     )
-    assert all((number + ids.RUN_MAX) >> 62 == number >> 62 for number in made), (
+    assert all((number + ids.SERIES_MAX) >> 62 == number >> 62 for number in made), (
         "a run never reaches the variant"
     )
 

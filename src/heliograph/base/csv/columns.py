@@ -2,7 +2,7 @@
 where the column stands that somebody names. It is pure.
 
 Files of contacts and files of a campaign's numbers know their columns by these rules
-(docs/decisions/contacts.md, C8).
+(docs/decisions/contacts.md, C19).
 """
 
 from collections.abc import Sequence

@@ -85,8 +85,8 @@ class Numbers:
             # Several columns without a header are told apart by what is a number, and an article's
             # 0123456789 is none.
             is_certain = bool(layout.names) or len(cells) == 1
-            home = self._home_country if is_certain else None
-            yield _row(record.line, cells, layout, self._country, home)
+            certain_country = self._home_country if is_certain else None
+            yield _row(record.line, cells, layout, self._country, certain_country)
 
 
 def _require_columns(asked_for: Iterable[str], columns: tuple[str, ...]) -> None:

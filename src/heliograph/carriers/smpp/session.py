@@ -219,14 +219,14 @@ class SmppSession(asyncio.Protocol):
         frames = self._framer.feed(data)
         if frames:
             self._watch.note_pdu()
-        found = _ToReport()
+        to_report = _ToReport()
         for command, status, sequence, body in frames:
             if command == pdu.SUBMIT_SM_RESP:
-                self._on_answer(status, sequence, body, found)
+                self._on_answer(status, sequence, body, to_report)
             elif command == pdu.DELIVER_SM or command == pdu.DATA_SM:
-                self._on_message(command, sequence, body, found)
+                self._on_message(command, sequence, body, to_report)
             else:
-                self._on_control(command, status, sequence, found)
+                self._on_control(command, status, sequence, to_report)
         if log.isEnabledFor(logging.DEBUG):
             for command, status, sequence, body in frames:
                 log.debug(
@@ -239,7 +239,7 @@ class SmppSession(asyncio.Protocol):
                         "octets": len(body),
                     },
                 )
-        self._report(found)
+        self._report(to_report)
         if self._framer.broken is not None:
             self._nack(self._framer.broken, 0)
             self._close(f"framing lost: {self._framer.broken}")

@@ -15,7 +15,7 @@ class _BindObserver:
     """Is an Inbox that waits for one thing: whether the carrier lets us in."""
 
     def __init__(self) -> None:
-        self.settled = asyncio.Event()
+        self.answered = asyncio.Event()
         self.state, self.detail = LinkState.CONNECTING, "no answer in time"
 
     def on_answers(self, answers: object) -> None:
@@ -27,7 +27,7 @@ class _BindObserver:
     def on_state(self, state: LinkState, detail: str) -> None:
         self.state, self.detail = state, detail or self.detail
         if state is not LinkState.CONNECTING:
-            self.settled.set()
+            self.answered.set()
 
 
 def run_trial_bind(
@@ -55,7 +55,7 @@ async def try_to_bind(
     await link.start()
     try:
         async with asyncio.timeout(within_s):
-            await watch.settled.wait()
+            await watch.answered.wait()
     except TimeoutError:
         pass  # the state says that it still tries
     finally:

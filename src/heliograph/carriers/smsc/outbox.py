@@ -80,7 +80,7 @@ class Outbox:
             receiver.send_receipt(receipt.owed)
         return receiver
 
-    def note_settled(self) -> None:
+    def note_ended(self) -> None:
         """Notes that a receipt was acknowledged, or given up."""
         self.owed -= 1
 

@@ -64,7 +64,7 @@ class SharedState:
 
     def note_acknowledged(self, receiver: Receiver, owed: ReceiptToWrite, *, resend: bool) -> None:
         """Notes that a receipt was answered. With `resend`, it is to be sent once more."""
-        self.outbox.note_settled()
+        self.outbox.note_ended()
         if resend:
             self.outbox.owe(AddressedReceipt(owed, receiver.system_id, receiver), RECEIPT_RETRY_S)
         self.outbox.send_waiting(receiver.system_id)

@@ -50,7 +50,7 @@ class SubmissionDesk:
         self._journal = shared.journal
         self._unanswered: dict[
             float, DelayQueue[_SubmitResponse]
-        ] = {}  # by how long they are held back
+        ] = {}  # by how long they are delayed
         self._outstanding = 0
 
     def is_full(self) -> bool:

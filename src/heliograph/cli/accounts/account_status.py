@@ -124,7 +124,7 @@ def close(run: CommandRun, acc: str, reason: str | None, by: str) -> None:
 
     The command is refused while something is still open: credits or money in its wallet, messages
     on their way or in doubt, campaigns that have not ended, webhook events that wait, Connect
-    customers that are open. The error names everything at once, each with the command that settles
+    customers that are open. The error names everything at once, each with the command that clears
     it, in the order in which to run the commands.
     """
     from heliograph import accounts

@@ -139,7 +139,7 @@ def test(run: CommandRun, campaign_id: str, to: str, country: str | None) -> Non
     from heliograph.messages.accept import send_answer
 
     code = country_code(country)
-    _read_phone(to, code, checked_values.home_of_phone(to))
+    _read_phone(to, code, checked_values.home_country_of_phone(to))
     with run.read() as tx:
         campaign = campaigns.find(tx, campaign_id)
         phone = _read_phone(to, code, accounts.by_id(tx, campaign.account_id).country_code)

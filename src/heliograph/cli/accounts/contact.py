@@ -84,12 +84,14 @@ def add(
 
     given = _given(fields)
 
-    def change(home: str | None) -> contacts.ContactPatch:
+    def change(home_country: str | None) -> contacts.ContactPatch:
         return contacts.read_contact_request(
-            {"phone": phone, "country_code": country, **given}, phone_required=True, home=home
+            {"phone": phone, "country_code": country, **given},
+            phone_required=True,
+            home_country=home_country,
         ).change
 
-    change(checked_values.home_of_phone(phone))
+    change(checked_values.home_country_of_phone(phone))
 
     _store(
         run,
@@ -187,11 +189,13 @@ def set_(
         )
     code = country_code(country)
 
-    def change(home: str | None) -> contacts.ContactPatch:
+    def change(home_country: str | None) -> contacts.ContactPatch:
         body = {**({"phone": phone, "country_code": code} if phone else {}), **given}
-        return contacts.read_contact_request(body, phone_required=False, home=home).change
+        return contacts.read_contact_request(
+            body, phone_required=False, home_country=home_country
+        ).change
 
-    change(checked_values.home_of_phone(phone or ""))
+    change(checked_values.home_country_of_phone(phone or ""))
 
     _store(
         run,
@@ -244,11 +248,11 @@ def opt_out(
                 False,
             )
         else:
-            ((outcome, made, *_),) = contacts.upsert(
+            ((result, made, *_),) = contacts.upsert(
                 tx, owner, [change], by=contacts.OPERATOR, now_ms=now_ms
             )
             assert made is not None
-            stored, is_new = made, outcome == "created"
+            stored, is_new = made, result == "created"
     show(
         run,
         {**contacts.as_record(stored, sandbox=sandbox), "created": is_new},

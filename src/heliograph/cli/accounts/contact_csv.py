@@ -102,11 +102,11 @@ def import_(
     code = country_code(country)
     with run.read() as tx:
         owner = owner_of(tx, account, sandbox)
-        home = country_of(tx, owner.account_id)
+        home_country = country_of(tx, owner.account_id)
     done = Import(run.database, owner, OPERATOR)
     with ExitStack() as opened:
         text = opened.enter_context(open_sheet(file))
-        sheet = Sheet(text, code, home)
+        sheet = Sheet(text, code, home_country)
         rest = (
             opened.enter_context(open_to_write(bad_rows, force=force))
             if bad_rows is not None

@@ -65,33 +65,33 @@ def command(run: CommandRun, phone: str, acc: str, country: str | None, yes: boo
     from heliograph.campaigns import take_from_dead_processes
     from heliograph.jobs.erase_number import batches, count_changes, note
 
-    _number(phone, country, checked_values.home_of_phone(phone))
+    _number(phone, country, checked_values.home_country_of_phone(phone))
     with run.read() as tx:
         account = accounts.find(tx, acc)
         number = _number(phone, country, account.country_code)
     with run.write() as tx:
         take_from_dead_processes(tx, account.id)
-    found = _found(run, account.id, number)
-    counts = count_changes(found)
-    if found and not yes:
+    rows = _found(run, account.id, number)
+    counts = count_changes(rows)
+    if rows and not yes:
         _confirm(counts)
-    for batch in batches(found):
+    for batch in batches(rows):
         with run.write() as tx:
             batch(tx)
-    if found:
+    if rows:
         with run.write() as tx:
             note(tx, account.id, by, counts, clock.now_ms())
         # whoever launched a campaign after the first look has read the contact, or not: now either
         # can be seen
-        if more := _found(run, account.id, number, erased=len(found)):
+        if more := _found(run, account.id, number, erased=len(rows)):
             raise Failure(
-                f"{len(found)} rows were erased, but {len(more)} new rows with the number were"
+                f"{len(rows)} rows were erased, but {len(more)} new rows with the number were"
                 " stored meanwhile. Run the command again."
             )
     show(
         run,
-        {"account_id": accounts.text_id(account), "erased": counts, "rows": len(found)},
-        None if found else "Nothing was found of this number.",
+        {"account_id": accounts.text_id(account), "erased": counts, "rows": len(rows)},
+        None if rows else "Nothing was found of this number.",
     )
 
 

@@ -159,7 +159,7 @@ def _checked(phone: str, country: str | None, sender: str | None) -> dict[str, s
 
     body = {"phone": phone, "country_code": country_code(country), "sender": sender}
     given = {name: value for name, value in body.items() if value is not None}
-    opt_outs.read_opt_out_request(given, checked_values.home_of_phone(phone) or "")
+    opt_outs.read_opt_out_request(given, checked_values.home_country_of_phone(phone) or "")
     return given
 
 

@@ -200,13 +200,13 @@ def test(run: CommandRun, endpoint: str) -> None:
         found = endpoints.endpoint_of(tx, endpoint)
         record = _record(tx, found)
         signing = endpoints.secrets_of(tx, found.id, run.settings.secret_keys, _now_ms())
-    outcome = run.run_hot(
+    result = run.run_hot(
         lambda _: send_sample(
             found, record["account_id"], signing, allowed_networks(run.settings), _now_ms()
         )
     )
-    show(run, {"id": endpoint, "url": found.url, **outcome})
-    if outcome["reason"] is not None:
+    show(run, {"id": endpoint, "url": found.url, **result})
+    if result["reason"] is not None:
         raise SystemExit(1)
 
 

@@ -26,22 +26,20 @@ command = Noun(
 )
 
 
-def _record(
-    tx: "Connection", found: "InboundText", carriers: "Mapping[int, str]"
-) -> dict[str, Any]:
+def _record(tx: "Connection", text: "InboundText", carriers: "Mapping[int, str]") -> dict[str, Any]:
     from heliograph import accounts, inbound
 
-    record = inbound.as_inbound_record(found)
+    record = inbound.as_inbound_record(text)
     return {
         "id": record.pop("id"),
         "account_id": (
             None
-            if found.account_id is None
-            else accounts.text_id(accounts.by_id(tx, found.account_id))
+            if text.account_id is None
+            else accounts.text_id(accounts.by_id(tx, text.account_id))
         ),
-        "carrier": carriers.get(found.carrier_id, f"removed ({found.carrier_id})"),
+        "carrier": carriers.get(text.carrier_id, f"removed ({text.carrier_id})"),
         **record,
-        "repeats": found.repeats,
+        "repeats": text.repeats,
     }
 
 

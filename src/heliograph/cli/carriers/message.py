@@ -8,7 +8,7 @@ import click
 
 from heliograph.cli.carriers.message_decide import filter_of_options, resend, settle
 from heliograph.cli.carriers.message_output import carrier_names, records_of
-from heliograph.cli.checked_values import home_of_phone
+from heliograph.cli.checked_values import home_country_of_phone
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import print_table, show, show_list
 from heliograph.cli.values import (
@@ -123,7 +123,8 @@ def list_(
 
     if (
         to is not None
-        and parse_phone(to, None, home_of_phone(to) if account is not None else None) is None
+        and parse_phone(to, None, home_country_of_phone(to) if account is not None else None)
+        is None
     ):
         raise click.BadParameter(
             f"{to!r} is not a phone number such as 233201234567.", param_hint="--to"
@@ -169,18 +170,18 @@ def show_(run: CommandRun, message_id: str) -> None:
 
     with run.read() as tx:
         read_one_snapshot(tx)
-        found = trace.trace_message(tx, message_id)
+        traced = trace.trace_message(tx, message_id)
         names = carrier_names(tx)
-        record = records_of(tx, [found])[0]
+        record = records_of(tx, [traced])[0]
         lists = {
-            "timeline": timeline(found.message),
+            "timeline": timeline(traced.message),
             "segments": [
                 {
                     **segment._asdict(),
                     "carrier_id": names(segment.carrier_id),
                     "since_ms": rfc3339_or_none(segment.since_ms),
                 }
-                for segment in segments(tx, found)
+                for segment in segments(tx, traced)
             ],
             "decisions": [
                 {
@@ -189,7 +190,7 @@ def show_(run: CommandRun, message_id: str) -> None:
                     "carrier_id": names(decision.carrier_id),
                     "decided_at_ms": rfc3339(decision.decided_at_ms),
                 }
-                for decision in trace.decisions(tx, found)
+                for decision in trace.decisions(tx, traced)
             ],
         }
     lists = {

@@ -18,7 +18,7 @@ def carrier_names(tx: "Connection") -> "Callable[[int | None], str | None]":
     return lambda carrier_id: names.get(carrier_id, f"removed ({carrier_id})")
 
 
-def records_of(tx: "Connection", found: "list[TracedMessage]") -> list[dict[str, Any]]:
+def records_of(tx: "Connection", traced_messages: "list[TracedMessage]") -> list[dict[str, Any]]:
     """Returns what a list of messages shows of each."""
     from heliograph import accounts
     from heliograph.base.clock import rfc3339, rfc3339_or_none
@@ -29,7 +29,7 @@ def records_of(tx: "Connection", found: "list[TracedMessage]") -> list[dict[str,
     names = carrier_names(tx)
     owners = {
         account_id: accounts.text_id(accounts.by_id(tx, account_id))
-        for account_id in {each.account_id for each in found}
+        for account_id in {traced.account_id for traced in traced_messages}
     }
     resending = frozenset(
         carrier.id
@@ -37,18 +37,18 @@ def records_of(tx: "Connection", found: "list[TracedMessage]") -> list[dict[str,
         if carrier.settings.get("in_doubt", "resend") == "resend"
     )
     records = []
-    for each in found:
-        doubts = each.doubts
-        record = as_record(each.message)
+    for traced in traced_messages:
+        doubts = traced.doubts
+        record = as_record(traced.message)
         record.pop("message")
         record.pop("campaign_id")
         records.append(
             {
                 "id": record.pop("id"),
-                "account_id": owners[each.account_id],
-                "carrier": names(doubts[0].carrier_id if doubts else each.carrier_id),
+                "account_id": owners[traced.account_id],
+                "carrier": names(doubts[0].carrier_id if doubts else traced.carrier_id),
                 **record,
-                "failure": trace.failure(each.message),
+                "failure": trace.failure(traced.message),
                 "segments_in_doubt": sorted(
                     number for doubt in doubts for number in trace.numbers(doubt.parts)
                 ),
@@ -56,7 +56,7 @@ def records_of(tx: "Connection", found: "list[TracedMessage]") -> list[dict[str,
                     rfc3339(min(doubt.since_ms for doubt in doubts)) if doubts else None
                 ),
                 "resend_at": rfc3339_or_none(
-                    trace.resend_at_ms(each, carriers_that_resend=resending)
+                    trace.resend_at_ms(traced, carriers_that_resend=resending)
                 ),
                 "expires_at": rfc3339(doubts[0].expires_at_ms) if doubts else None,
             }

@@ -83,10 +83,10 @@ def list_(run: CommandRun, only_unmatched: bool, carrier: str | None, limit: int
         )
     with run.read() as tx:
         read_one_snapshot(tx)
-        found = unmatched.find_unmatched(
+        unmatched_receipts = unmatched.find_unmatched(
             tx, carrier_named(tx, carrier).id if carrier is not None else None, limit + 1
         )
-        displayed = found[:limit]
+        displayed = unmatched_receipts[:limit]
         names = {each.id: each.name for each in all_carriers(tx)}
         records = [
             _record(
@@ -101,7 +101,7 @@ def list_(run: CommandRun, only_unmatched: bool, carrier: str | None, limit: int
     show_list(
         run, records, ("id", "state", "recipient", "received_at", "kept_until", "why", "may_be")
     )
-    if len(found) > limit:
+    if len(unmatched_receipts) > limit:
         click.echo(
             f"There are more, older ones: --limit shows up to {LISTED_MAX}, --carrier one"
             " carrier's.",

@@ -211,7 +211,7 @@ def _refused(tx: Connection, now_ms: int, account_id: str | None = None) -> list
     owners = _owners(
         tx, {each.account_id for each in ranges} | {each.place.account_id for each in capped}
     )
-    found = [
+    places = [
         RefusedPlace(
             owners[each.account_id],
             each.digits,
@@ -222,7 +222,7 @@ def _refused(tx: Connection, now_ms: int, account_id: str | None = None) -> list
         )
         for each in ranges
     ]
-    found += [
+    places += [
         RefusedPlace(
             owners[each.place.account_id],
             EVERYWHERE if each.place.country_code == otp.ALL_COUNTRIES else each.place.country_code,
@@ -233,7 +233,7 @@ def _refused(tx: Connection, now_ms: int, account_id: str | None = None) -> list
         )
         for each in capped
     ]
-    return sorted(found, key=lambda each: -each.since_ms)[:ABUSES_SHOWN_MAX]
+    return sorted(places, key=lambda each: -each.since_ms)[:ABUSES_SHOWN_MAX]
 
 
 def _volumes(tx: Connection, now_ms: int) -> list[NamedVolume]:

@@ -45,24 +45,24 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
     """
     query = Query(request.sent.query)
     text = (query.text("q", most=SOUGHT_MAX) or "").strip()
-    wanted = read_page(query, most=MESSAGES_SHOWN_MAX)
+    page_wanted = read_page(query, most=MESSAGES_SHOWN_MAX)
     account_id = _account(tx, query)
     errors: list[FieldError] = []
-    found = None
+    search = None
     try:
         query.finish()
         if text:
-            found = find(
+            search = find(
                 tx,
-                SearchQuery(text, account_id, wanted.before),
-                limit=min(wanted.limit, MESSAGES_SHOWN_MAX),
+                SearchQuery(text, account_id, page_wanted.before),
+                limit=min(page_wanted.limit, MESSAGES_SHOWN_MAX),
                 now_ms=request.now_ms,
             )
     except InvalidRequest as refused:
         errors = list(refused.fields)
     names = carrier_names(tx)
-    rows = listed_messages(tx, found.rows if found is not None else [], names)
-    if found is not None and found.meanings == ("message",) and rows:
+    rows = listed_messages(tx, search.rows if search is not None else [], names)
+    if search is not None and search.meanings == ("message",) and rows:
         return RedirectResponse(f"{MESSAGES}/{rows[0].record['id']}", SEE_OTHER, HEADERS)
     return page(
         "found_messages.html",
@@ -70,9 +70,9 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
         visit,
         status=400 if errors else 200,
         messages=rows,
-        is_first=wanted.before is None,
-        older=older_query(request, found.before) if found is not None else None,
-        since_ms=found.since_ms if found is not None else None,
+        is_first=page_wanted.before is None,
+        older=older_query(request, search.before) if search is not None else None,
+        since_ms=search.since_ms if search is not None else None,
         work=work_by_carrier(tx, names) if not text else [],
         counted_max=work_lists.COUNTED_MAX,
         typed={**dict(request.sent.query), "q": text},
@@ -93,24 +93,24 @@ def _account(tx: Connection, query: Query) -> str | None:
 
 
 def listed_messages(
-    tx: Connection, found: list[trace.TracedMessage], names: CarrierNames
+    tx: Connection, traced_messages: list[trace.TracedMessage], names: CarrierNames
 ) -> list[ListedMessage]:
     """Returns messages as lines of a list."""
-    owners = accounts.by_ids(tx, {each.account_id for each in found})
+    owners = accounts.by_ids(tx, {traced.account_id for traced in traced_messages})
     lines, resending = [], names.resending
-    for each in found:
-        record = as_record(each.message)
+    for traced in traced_messages:
+        record = as_record(traced.message)
         record.pop("message")
-        owner, doubts = owners[each.account_id], each.doubts
+        owner, doubts = owners[traced.account_id], traced.doubts
         lines.append(
             ListedMessage(
                 record,
-                each.message.created_at_ms,
+                traced.message.created_at_ms,
                 account=accounts.text_id(owner),
                 account_name=owner.name,
-                carrier=names.of(doubts[0].carrier_id if doubts else each.carrier_id),
+                carrier=names.of(doubts[0].carrier_id if doubts else traced.carrier_id),
                 in_doubt_since_ms=min((doubt.since_ms for doubt in doubts), default=None),
-                resend_at_ms=trace.resend_at_ms(each, carriers_that_resend=resending),
+                resend_at_ms=trace.resend_at_ms(traced, carriers_that_resend=resending),
             )
         )
     return lines

@@ -108,14 +108,14 @@ def decide(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     """Decides about the chosen messages, and stores who did it. What cannot be decided so stays as
     it was, and is shown. Raises InvalidRequest and NotFound.
     """
-    wanted = _read_form(tx, request)
+    form = _read_form(tx, request)
     try:
         reason = reason_of(request)
     except InvalidRequest as missing:
-        return _render_preview(tx, request, visit, wanted, missing.fields)
-    results = _settle(tx, request, visit, wanted, reason)
-    owners = {each.message.id: each.account_id for each in wanted.found}
-    is_resent = wanted.decision is Decision.RESENT
+        return _render_preview(tx, request, visit, form, missing.fields)
+    results = _settle(tx, request, visit, form, reason)
+    owners = {each.message.id: each.account_id for each in form.found}
+    is_resent = form.decision is Decision.RESENT
     for result in results:
         if result.refused is None:
             visit.audit(
@@ -127,10 +127,12 @@ def decide(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
                 after="queued again" if is_resent else _after(result),
                 reason=reason,
             )
-    left = [result for result in results if result.refused is not None]
-    if left:
-        return _results(tx, request, visit, wanted, left, is_done=len(results) - len(left))
-    return redirect(f"{IN_DOUBT}?carrier={wanted.carrier.id}", DoneNotice.SAVED)
+    refused_results = [result for result in results if result.refused is not None]
+    if refused_results:
+        return _results(
+            tx, request, visit, form, refused_results, is_done=len(results) - len(refused_results)
+        )
+    return redirect(f"{IN_DOUBT}?carrier={form.carrier.id}", DoneNotice.SAVED)
 
 
 def _after(result: DecisionResult) -> str:
@@ -184,14 +186,14 @@ def _results(
     tx: Connection,
     request: PageRequest,
     visit: OperatorVisit,
-    wanted: _DecisionForm,
+    form: _DecisionForm,
     results: Sequence[DecisionResult],
     *,
     errors: Sequence[FieldError] = (),
     is_done: int = 0,
 ) -> Response:
-    lines = listed_messages(tx, wanted.found, carrier_names(tx))
-    by_id = dict(zip([each.message.id for each in wanted.found], lines, strict=True))
+    lines = listed_messages(tx, form.found, carrier_names(tx))
+    by_id = dict(zip([each.message.id for each in form.found], lines, strict=True))
     decided = [DecidedMessage(by_id[result.message_id], result) for result in results]
     changed = [each for each in decided if each.result.refused is None]
     return page(
@@ -199,8 +201,8 @@ def _results(
         request,
         visit,
         status=400 if errors else 200,
-        carrier=wanted.carrier,
-        decision=wanted.decision,
+        carrier=form.carrier,
+        decision=form.decision,
         decided=decided,
         changed=changed,
         refunded=sum(each.result.credits_refunded for each in changed),

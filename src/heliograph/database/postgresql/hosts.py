@@ -212,11 +212,11 @@ class Hosts:
         return over
 
     def _run_probe(self, probe: _Probe) -> None:
-        began_s, generation, asked = time.monotonic(), self._generation, self._last
+        began_s, generation, asked_host = time.monotonic(), self._generation, self._last
         replies = self.ask(
             self.all,
             within_s=CHOSEN_WITHIN_S,
-            is_enough=lambda host, reply: host == asked or self._is_promoted(reply),
+            is_enough=lambda host, reply: host == asked_host or self._is_promoted(reply),
         )
         with self._guard:
             self._probe = None
@@ -228,13 +228,13 @@ class Hosts:
             if promoted:
                 self._choose(promoted)
             elif (
-                asked
+                asked_host
                 and generation == self._generation
                 and self.heard_s < began_s
-                and not _has_answered(replies.get(asked))
+                and not _has_answered(replies.get(asked_host))
             ):
                 if self._chosen is not None:
-                    log.warning("database_host_silent", host=asked.label)
+                    log.warning("database_host_silent", host=asked_host.label)
                 self._generation += 1
                 self._forget_chosen(silent=True)
                 self._choose(replies)

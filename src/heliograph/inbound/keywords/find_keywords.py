@@ -73,34 +73,34 @@ async def find_keywords(
     no keyword. On a number that several accounts share, a text is the account's whose keyword it
     is, whoever it was before, and a sender as it is dialled at home is read by its country.
     """
-    readable = [each for each in texts if each.encoding != BINARY]
-    asked = [
+    readable = [text for text in texts if text.encoding != BINARY]
+    asked_numbers = [
         sql.TextedNumber(carrier_id, digits)
-        for digits in sorted({each.recipient for each in readable})
+        for digits in sorted({text.recipient for text in readable})
     ]
-    settings = {each.digits: each for each in await sql.SETTINGS.rows(tx, asked)}
+    settings = {row.digits: row for row in await sql.SETTINGS.rows(tx, asked_numbers)}
     readable = [
-        each
-        for each in await _of_word_owners(tx, readable, settings)
-        if each.account_id is not None
+        text
+        for text in await _of_word_owners(tx, readable, settings)
+        if text.account_id is not None
     ]
     own = await _own_keywords(tx, readable, settings)
     words = {}
-    for each in readable:
-        number = _number(each, settings)
-        if each.is_complete and (number is not None or each.sandbox):
-            rules = own.get((each.account_id or "", _number_id(number)), {})
+    for text in readable:
+        number = _number(text, settings)
+        if text.is_complete and (number is not None or text.sandbox):
+            rules = own.get((text.account_id or "", _number_id(number)), {})
             first_word = number is not None and number.first_word
-            words[each.id] = match(each.text, rules, first_word=first_word)
+            words[text.id] = match(text.text, rules, first_word=first_word)
     by_nobody = await _opt_outs_without_phone(tx, readable, words)
     read_texts = {}
-    for each in readable:
-        number, matched = _number(each, settings), words.get(each.id)
-        read_texts[each.id] = ReadText(
-            each.account_id,
-            each.sender,
+    for text in readable:
+        number, matched = _number(text, settings), words.get(text.id)
+        read_texts[text.id] = ReadText(
+            text.account_id,
+            text.sender,
             matched,
-            is_opt_out_suspected(each.text, matched) or each.id in by_nobody,
+            is_opt_out_suspected(text.text, matched) or text.id in by_nobody,
             number is not None and number.opt_out_scope == ONE_SENDER_SCOPE,
         )
     return read_texts
@@ -132,19 +132,19 @@ async def _of_word_owners(
         for each in texts
         if each.is_complete and (number := _number(each, settings)) is not None and number.is_shared
     }
-    asked = sorted({word for some in words.values() for word in some})
+    asked_words = sorted({word for some in words.values() for word in some})
     owners = {
         sql.SharedWord(each.number_id, each.folded): each
-        for each in await sql.WORD_OWNERS.rows(tx, asked)
+        for each in await sql.WORD_OWNERS.rows(tx, asked_words)
     }
-    found = []
+    owned_texts = []
     for each in texts:
         owner = next((owners[word] for word in words.get(each.id, ()) if word in owners), None)
         if owner is not None:
             sender = international(each.written, owner.country_code)
             each = each._replace(account_id=owner.account_id, sender=sender)
-        found.append(each)
-    return found
+        owned_texts.append(each)
+    return owned_texts
 
 
 async def _opt_outs_without_phone(

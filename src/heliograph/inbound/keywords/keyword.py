@@ -66,26 +66,26 @@ _WITH_DIGITS: Final = sa.select(keywords, numbers.c.digits).select_from(
 
 
 def save_keyword(
-    tx: Connection, owner: KeywordOwner, asked: KeywordRequest, number_id: str | None, now_ms: int
+    tx: Connection, owner: KeywordOwner, request: KeywordRequest, number_id: str | None, now_ms: int
 ) -> SavedKeyword:
     """Adds a keyword, or changes what it does. The caller holds the account's row. Raises
     InvalidRequest if another account has it on a number that they share, and if there are too many.
     """
-    _check_action(asked)
+    _check_action(request)
     of_number = (
         keywords.c.number_id.is_(None) if number_id is None else keywords.c.number_id == number_id
     )
-    found = tx.execute(
-        _WITH_DIGITS.where(of_owner(owner), of_number, keywords.c.folded == asked.folded)
+    existing = tx.execute(
+        _WITH_DIGITS.where(of_owner(owner), of_number, keywords.c.folded == request.folded)
     ).one_or_none()
     values = {
-        "keyword": asked.keyword,
-        "action": asked.action.value,
-        "reply": asked.reply,
-        "language": asked.language and asked.language.value,
+        "keyword": request.keyword,
+        "action": request.action.value,
+        "reply": request.reply,
+        "language": request.language and request.language.value,
     }
-    if found is not None:
-        before = Keyword(**found._asdict())
+    if existing is not None:
+        before = Keyword(**existing._asdict())
         after = Keyword(**{**before._asdict(), **values})
         if after != before:
             tx.execute(keywords.update().where(keywords.c.id == before.id).values(values))
@@ -101,17 +101,18 @@ def save_keyword(
                     id=raw_id,
                     **owner._asdict(),
                     number_id=number_id,
-                    folded=asked.folded,
+                    folded=request.folded,
                     created_at_ms=now_ms,
                     **values,
                 )
             )
     except IntegrityError as error:
         raise invalid_field(
-            "keyword", f"must be a free one: another account has {quote_value(asked.keyword)} there"
+            "keyword",
+            f"must be a free one: another account has {quote_value(request.keyword)} there",
         ) from error
-    made = tx.execute(_WITH_DIGITS.where(keywords.c.id == raw_id)).one()
-    return SavedKeyword(Keyword(**made._asdict()), created=True, changed=True)
+    inserted = tx.execute(_WITH_DIGITS.where(keywords.c.id == raw_id)).one()
+    return SavedKeyword(Keyword(**inserted._asdict()), created=True, changed=True)
 
 
 def owner_of_keyword(tx: Connection, keyword_id: str) -> KeywordOwner:
@@ -181,7 +182,7 @@ def action_of(
 def number_of_keyword(
     tx: Connection,
     owner: KeywordOwner,
-    given: str,
+    number_text: str,
     *,
     carrier_id: int | None = None,
     or_shared: bool = False,
@@ -195,27 +196,29 @@ def number_of_keyword(
         columns.sandbox.is_(owner.sandbox),
         is_own | columns.account_id.is_(None) if or_shared else is_own,
     )
-    raw_id = ids.raw_of_text(NUMBER_PREFIX, given)
+    raw_id = ids.raw_of_text(NUMBER_PREFIX, number_text)
     if raw_id is None:
-        query = query.where(columns.digits == given.removeprefix("+"))
+        query = query.where(columns.digits == number_text.removeprefix("+"))
     else:
         query = query.where(columns.id == raw_id)
     if carrier_id is not None:
         query = query.where(columns.carrier_id == carrier_id)
-    found = tx.execute(query).all()
-    if not found:
-        raise invalid_field("number", f"must be a number of the account, not {quote_value(given)}")
-    if len(found) > 1:
-        having = {row.carrier_id for row in found}
+    matching_numbers = tx.execute(query).all()
+    if not matching_numbers:
+        raise invalid_field(
+            "number", f"must be a number of the account, not {quote_value(number_text)}"
+        )
+    if len(matching_numbers) > 1:
+        having = {row.carrier_id for row in matching_numbers}
         names = [each.name for each in all_carriers(tx) if each.id in having]
         if or_shared:
             raise invalid_field(
-                "carrier", f"is required: {', '.join(names)} have {quote_value(given)}"
+                "carrier", f"is required: {', '.join(names)} have {quote_value(number_text)}"
             )
         raise invalid_field(
-            "number", f"must be an id: {len(names)} of your numbers are {quote_value(given)}"
+            "number", f"must be an id: {len(names)} of your numbers are {quote_value(number_text)}"
         )
-    return str(found[0].id)
+    return str(matching_numbers[0].id)
 
 
 def as_keyword_record(found: Keyword) -> dict[str, Any]:

@@ -93,9 +93,9 @@ async def apply_keywords(
     ]
     changes = []
     lifted = set[str]()
-    for some in _rounds(keywords):
-        out = await _opt_out(tx, some, sorted(accounts), now_ms)
-        back = await _opt_in(tx, some)
+    for keyword_round in _rounds(keywords):
+        out = await _opt_out(tx, keyword_round, sorted(accounts), now_ms)
+        back = await _opt_in(tx, keyword_round)
         changes += [_change(each, opted_out=True) for each in out]
         changes += [_change(each, opted_out=False) for each in back]
         lifted |= {each.received.text.id for each in back}

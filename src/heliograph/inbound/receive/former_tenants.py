@@ -51,13 +51,13 @@ async def keywords_for_former_tenants(
         if (matched := built_in_word(text, route)) is not None
         and (not text.is_repeat or matched.rule.action is KeywordAction.OPT_OUT)
     ]
-    asked = {
+    asked_phones = {
         sql.SharedNumber(each.text.recipient, int(phone))
         for each in keywords
         for phone in each.phones
     }
     tenants = defaultdict(list)
-    for row in await sql.FORMER_TENANTS.rows(tx, sorted(asked)):
+    for row in await sql.FORMER_TENANTS.rows(tx, sorted(asked_phones)):
         tenants[row.digits, str(row.phone)].append(row.account_id)
     already_received = {(each.text.id, each.text.account_id, each.text.sender) for each in received}
     return [

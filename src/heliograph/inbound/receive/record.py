@@ -108,25 +108,25 @@ async def _singles(
     since = first_id_of(now_ms - REPEATED_WITHIN_MS)
     asked = [
         sql.PduSince(carrier_id, digest, since)
-        for digest in sorted({each.digest for each in arrived})
+        for digest in sorted({text.digest for text in arrived})
     ]
-    known = {each.pdu: each.id for each in await sql.KNOWN_PDUS.rows(tx, asked)}
+    id_of_digest = {row.pdu: row.id for row in await sql.KNOWN_PDUS.rows(tx, asked)}
     whole = []
-    for each in arrived:
-        is_repeat = each.digest in known
-        raw_id = known.setdefault(each.digest, _new_id(now_ms))
+    for text in arrived:
+        is_repeat = text.digest in id_of_digest
+        raw_id = id_of_digest.setdefault(text.digest, _new_id(now_ms))
         repeats[raw_id] += is_repeat
-        piece = TextPiece(1, each.alphabet, each.octets)
+        piece = TextPiece(1, text.alphabet, text.octets)
         whole.append(
             _WholeText(
                 raw_id,
-                WrittenSender(each.sender, each.is_national),
-                each.recipient,
+                WrittenSender(text.sender, text.is_national),
+                text.recipient,
                 [piece],
                 parts=1,
-                pdu=each.digest,
+                pdu=text.digest,
                 received_at_ms=now_ms,
-                sandbox_of=each.sandbox_of,
+                sandbox_of=text.sandbox_of,
                 is_repeat=is_repeat,
             )
         )
@@ -148,16 +148,16 @@ async def _parts(
     stored: list[sql.StoredPart] = []
     waiting: Counter[_PartPlace] = Counter()  # repetitions of parts of texts that are not whole
     touched: dict[str, tuple[PartedText, HandsetText]] = {}
-    for each, part in arrived:
-        text, is_new = known.assembly.place(each, part)
+    for piece, part in arrived:
+        text, is_new = known.assembly.place(piece, part)
         if not is_new:
             if text.inbound_id is not None:
                 repeats[text.inbound_id] += 1
             else:
                 waiting[_PartPlace(text.group_id, part.number)] += 1
             continue
-        stored.append(_stored_part(carrier_id, text, each, part, now_ms))
-        touched[text.group_id] = text, each
+        stored.append(_stored_part(carrier_id, text, piece, part, now_ms))
+        touched[text.group_id] = text, piece
         known.began_ms.setdefault(text.group_id, now_ms)
         if text.is_whole:
             text.inbound_id = raw_id = _new_id(now_ms)
@@ -168,12 +168,12 @@ async def _parts(
         if text.inbound_id is not None
     }
     for group_id, inbound_id in joined.items():
-        text, each = touched[group_id]
+        text, piece = touched[group_id]
         whole.append(
             _WholeText(
                 inbound_id,
-                WrittenSender(each.sender, each.is_national),
-                each.recipient,
+                WrittenSender(piece.sender, piece.is_national),
+                piece.recipient,
                 text.in_order,
                 text.total,
                 pdu=None,
@@ -181,7 +181,7 @@ async def _parts(
             )
         )
         repeats[inbound_id] += sum(
-            waiting.pop(place) for place in list(waiting) if place.group_id == group_id
+            waiting.pop(key) for key in list(waiting) if key.group_id == group_id
         )
     await sql.STORE_PARTS.rows(tx, stored)
     counted = sorted(waiting.items())
@@ -278,35 +278,38 @@ async def _store(
     """Stores texts, each for its number's account, with the events that tell of them, and counts
     repetitions of those that were stored before. Returns how many are no account's.
     """
-    ways = [Way(each.written, each.recipient) for each in whole]
+    ways = [Way(whole_text.written, whole_text.recipient) for whole_text in whole]
     by_way = await routes(tx, carrier_id, ways, now_ms)
     routed = [by_way[way] for way in ways]
     rows = []
-    for each, route in zip(whole, routed, strict=True):
-        decoded = decode(each.pieces, complete=len(each.pieces) == each.parts)
+    for whole_text, route in zip(whole, routed, strict=True):
+        decoded = decode(whole_text.pieces, complete=len(whole_text.pieces) == whole_text.parts)
         rows.append(
             sql.StoredText(
-                id=each.id,
+                id=whole_text.id,
                 carrier_id=carrier_id,
                 account_id=route.account_id,
                 sandbox=False,
                 sender=route.sender,
-                recipient=each.recipient,
+                recipient=whole_text.recipient,
                 text=decoded.text,
                 encoding=decoded.encoding,
-                parts=each.parts,
-                parts_received=len(each.pieces),
-                pdu=each.pdu,
-                repeats=repeats.get(each.id, 0),
-                received_at_ms=each.received_at_ms,
+                parts=whole_text.parts,
+                parts_received=len(whole_text.pieces),
+                pdu=whole_text.pdu,
+                repeats=repeats.get(whole_text.id, 0),
+                received_at_ms=whole_text.received_at_ms,
                 keyword=None,
                 opt_out_suspected=False,
                 in_reply_to=route.in_reply_to,
             )
         )
-    rows = [_in_its_mode(row, each.sandbox_of) for row, each in zip(rows, whole, strict=True)]
+    rows = [
+        _in_its_mode(row, whole_text.sandbox_of)
+        for row, whole_text in zip(rows, whole, strict=True)
+    ]
     received = await _note_keywords(tx, carrier_id, rows, whole, routed)
-    rows = [row for row, each in zip(rows, whole, strict=True) if not each.is_repeat]
+    rows = [row for row, whole_text in zip(rows, whole, strict=True) if not whole_text.is_repeat]
     await sql.STORE_TEXTS.rows(tx, rows)
     replies = [MessageReply(row.in_reply_to, row.id) for row in rows if row.in_reply_to is not None]
     await store_replies(tx, replies)
@@ -353,24 +356,26 @@ async def _note_keywords(
     ]
     read_texts = await find_keywords(tx, carrier_id, texts)
     received = []
-    for place, text in enumerate(texts):
-        found = read_texts.get(text.id, NOTHING)
-        matched = found.matched or built_in_word(text, routed[place])
+    for row_index, text in enumerate(texts):
+        read_text = read_texts.get(text.id, NOTHING)
+        matched = read_text.matched or built_in_word(text, routed[row_index])
         word = None if matched is None else matched.word
-        rows[place] = replace(rows[place], keyword=word, opt_out_suspected=found.is_suspected)
-        if found.account_id is not None and found.account_id != text.account_id:
-            text = text._replace(account_id=found.account_id, sender=found.sender)
-            rows[place] = replace(
-                rows[place],
+        rows[row_index] = replace(
+            rows[row_index], keyword=word, opt_out_suspected=read_text.is_suspected
+        )
+        if read_text.account_id is not None and read_text.account_id != text.account_id:
+            text = text._replace(account_id=read_text.account_id, sender=read_text.sender)
+            rows[row_index] = replace(
+                rows[row_index],
                 account_id=text.account_id,
                 sender=text.sender,
                 in_reply_to=None,  # what it answers is another account's
             )
-        if found.matched is None:
+        if read_text.matched is None:
             continue
-        if not text.is_repeat or found.matched.rule.action is KeywordAction.OPT_OUT:
-            scope = scope_of_sender(text.recipient) if found.one_sender else WHOLE_ACCOUNT
-            received.append(ReceivedKeyword(text, found.matched, scope))
+        if not text.is_repeat or read_text.matched.rule.action is KeywordAction.OPT_OUT:
+            scope = scope_of_sender(text.recipient) if read_text.one_sender else WHOLE_ACCOUNT
+            received.append(ReceivedKeyword(text, read_text.matched, scope))
     return received + await keywords_for_former_tenants(tx, texts, routed, received)
 
 

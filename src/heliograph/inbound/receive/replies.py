@@ -21,23 +21,23 @@ async def answer(tx: HotTx, replier: Replier, heeded: AppliedKeywords, now_ms: i
     """
     # of several from one phone the last, but the confirmation of an opt-out before all others
     due = sorted(await _due(tx, heeded), key=lambda each: each.action is KeywordAction.OPT_OUT)
-    wanted = {
+    last_by_phone = {
         (each.owner, each.phone.digits): each
         for each in due
         if heeded.brands[each.owner.account_id].is_active
     }
-    asked = [
+    requested = [
         sql.WantedReply(
             *owner,
             int(digits),
             replied_at_ms=now_ms,
             confirmed_at_ms=now_ms if each.action is KeywordAction.OPT_OUT else None,
         )
-        for (owner, digits), each in sorted(wanted.items())
+        for (owner, digits), each in sorted(last_by_phone.items())
     ]
     allowed = {
         (each.account_id, bool(each.sandbox), each.phone)
-        for each in await sql.ALLOW.rows(tx, asked)
+        for each in await sql.ALLOW.rows(tx, requested)
     }
     replies = [
         Reply(
@@ -48,7 +48,7 @@ async def answer(tx: HotTx, replier: Replier, heeded: AppliedKeywords, now_ms: i
             answers_id=each.received.text.id,
             outlives_opt_outs=each.action in _TO_WHO_IS_OUT,
         )
-        for (owner, digits), each in sorted(wanted.items())
+        for (owner, digits), each in sorted(last_by_phone.items())
         if (*owner, int(digits)) in allowed and (text := _text(heeded, each)) is not None
     ]
     return await replier.send(tx, replies) if replies else set()
@@ -59,21 +59,29 @@ async def _due(tx: HotTx, heeded: AppliedKeywords) -> list[PhonesKeyword]:
     and HELP, and a START that lifts nothing is answered with a reply of its own only.
     """
     due, if_wanted = [], []
-    for each in heeded.keywords:
-        if each.received.is_for_all:
+    for keyword in heeded.keywords:
+        if keyword.received.is_for_all:
             continue
-        if each.action in _TO_WHO_IS_OUT:
-            due.append(each)
-        elif each.received.matched.rule.reply is not None or each.received.text.id in heeded.lifted:
-            if_wanted.append(each)
-    asked = {
-        sql.AskedPhone(*each.owner, int(each.phone.digits), _sender(each)) for each in if_wanted
+        if keyword.action in _TO_WHO_IS_OUT:
+            due.append(keyword)
+        elif (
+            keyword.received.matched.rule.reply is not None
+            or keyword.received.text.id in heeded.lifted
+        ):
+            if_wanted.append(keyword)
+    asked_phones = {
+        sql.AskedPhone(*keyword.owner, int(keyword.phone.digits), _sender(keyword))
+        for keyword in if_wanted
     }
     unwanted = {
-        (each.account_id, bool(each.sandbox), each.phone)
-        for each in await sql.SUPPRESSED.rows(tx, sorted(asked))
+        (row.account_id, bool(row.sandbox), row.phone)
+        for row in await sql.SUPPRESSED.rows(tx, sorted(asked_phones))
     }
-    due += [each for each in if_wanted if (*each.owner, int(each.phone.digits)) not in unwanted]
+    due += [
+        keyword
+        for keyword in if_wanted
+        if (*keyword.owner, int(keyword.phone.digits)) not in unwanted
+    ]
     return due
 
 

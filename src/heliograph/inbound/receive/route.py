@@ -113,43 +113,45 @@ async def _shared(
     texted the phone from the number last, else to the number's catch-all account.
     """
     phones = await _phones(tx, shared)
-    asked = {sql.SharedNumber(way.recipient, int(phone)) for way in shared for phone in phones[way]}
+    asked_numbers = {
+        sql.SharedNumber(way.recipient, int(phone)) for way in shared for phone in phones[way]
+    }
     last = {
         _Texted(str(each.phone), each.digits): each
-        for each in await sql.newest_of_all(tx, sorted(asked), since)
+        for each in await sql.newest_of_all(tx, sorted(asked_numbers), since)
     }
-    found = {}
+    route_of_way = {}
     for way, number in shared.items():
         texted = [
             last[read] for phone in phones[way] if (read := _Texted(phone, way.recipient)) in last
         ]
         newest = max(texted, key=lambda each: each.message_id, default=None)
         if newest is not None:
-            found[way] = TextRoute(newest.account_id, str(newest.phone), newest.message_id)
+            route_of_way[way] = TextRoute(newest.account_id, str(newest.phone), newest.message_id)
         else:
             sender = international(way.sender, number.country_code)
-            found[way] = TextRoute(
+            route_of_way[way] = TextRoute(
                 number.catch_all_id,
                 sender,
                 guessed=frozenset(phones[way]),
                 first_word=bool(number.first_word),
             )
-    return found
+    return route_of_way
 
 
 async def _phones(tx: HotTx, shared: dict[Way, sql.NumberOwner]) -> dict[Way, set[str]]:
     """Returns which phones may have written to shared numbers. A sender as it is dialled at home
     may be a phone of each country in which the number's accounts are; any other is one at most.
     """
-    at_home = {way.recipient for way in shared if is_dialled_at_home(way.sender)}
-    asked = [sql.SharedDigits(digits) for digits in sorted(at_home)]
-    homes: dict[str, set[str]] = defaultdict(set)
+    dialled_at_home = {way.recipient for way in shared if is_dialled_at_home(way.sender)}
+    asked = [sql.SharedDigits(digits) for digits in sorted(dialled_at_home)]
+    countries: dict[str, set[str]] = defaultdict(set)
     for each in await sql.COUNTRIES.rows(tx, asked):
-        homes[each.digits].add(each.country_code)
+        countries[each.digits].add(each.country_code)
     found = {}
     for way, number in shared.items():
         read = {international(way.sender, number.country_code)}
         if is_dialled_at_home(way.sender):
-            read |= {international(way.sender, home) for home in homes[way.recipient]}
+            read |= {international(way.sender, country) for country in countries[way.recipient]}
         found[way] = set(filter(may_be_texted, read))
     return found

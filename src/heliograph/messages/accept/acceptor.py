@@ -141,11 +141,11 @@ class Acceptor:
                         tx, requests, locked.wallets, recipients, may_be_any=locked.is_any_out
                     ),
                 )
-                batch, outcomes = await self._decide_within_quotas(tx, ranks, given)
+                batch, results = await self._decide_within_quotas(tx, ranks, given)
                 # seen when the locks were asked for: the same request may have been accepted while
                 # this one waited for them
                 if not locked.is_any_known:
-                    await _replay_refused(tx, requests, outcomes)
+                    await _replay_refused(tx, requests, results)
                 if batch.accepted:
                     await store_sql.store(tx, batch.rows())
                     await store_sql.store_answers(tx, answering_sends(batch.accepted))
@@ -158,7 +158,7 @@ class Acceptor:
             self.on_queued(
                 {run.carrier_id for accepted in batch.accepted for run in accepted.priced.runs}
             )
-        return outcomes
+        return results
 
     def _to_lock(self, requests: Sequence[SendRequest], facts: Sequence[AccountFacts]) -> list[str]:
         """Returns the accounts to lock: those that pay, and those whose Idempotency-Keys are used,
@@ -196,42 +196,46 @@ class Acceptor:
         """Decides the requests, and counts what is stored of them without being paid for. If that
         is too much for a quota, it decides them again, within the room that is left.
         """
-        batch, outcomes = await self._decide_requests(tx, ranks, given, {})
+        batch, results = await self._decide_requests(tx, ranks, given, {})
         if not batch.unpaid:
-            return batch, outcomes
+            return batch, results
         rooms = await count_unpaid(tx, batch.unpaid, batch.now_ms)
         if not is_too_much(batch.unpaid, rooms):
-            return batch, outcomes
+            return batch, results
         counted = batch.unpaid
-        batch, outcomes = await self._decide_requests(tx, ranks, given, rooms)
+        batch, results = await self._decide_requests(tx, ranks, given, rooms)
         too_many = {place: batch.unpaid.get(place, 0) - octets for place, octets in counted.items()}
         await count_unpaid(tx, too_many, batch.now_ms)
-        return batch, outcomes
+        return batch, results
 
     async def _decide_requests(
         self,
         tx: HotTx,
         ranks: Ranks,
-        given: _BatchFacts,
+        batch_facts: _BatchFacts,
         rooms: Mapping[StoragePlace, StorageRoom],
     ) -> tuple[SendBatch, list[SendResult | ServiceError]]:
         batch = SendBatch(
             ranks,
-            given.locked,
-            given.used_keys.copy(),
-            given.stored,
-            await self._batch_extensions(tx, given.requests),
+            batch_facts.locked,
+            batch_facts.used_keys.copy(),
+            batch_facts.stored,
+            await self._batch_extensions(tx, batch_facts.requests),
             rooms=rooms,
-            opted_out=given.opted_out,
+            opted_out=batch_facts.opted_out,
         )
 
         def decide() -> list[SendResult | ServiceError]:
             return [
-                batch.decide(request, given.facts[i], given.tariff, given.quotas[i])
-                for i, request in enumerate(given.requests)
+                batch.decide(
+                    request, batch_facts.facts[i], batch_facts.tariff, batch_facts.quotas[i]
+                )
+                for i, request in enumerate(batch_facts.requests)
             ]
 
-        is_heavy = sum(len(request.recipients) for request in given.requests) > JUDGED_HERE_MAX
+        is_heavy = (
+            sum(len(request.recipients) for request in batch_facts.requests) > JUDGED_HERE_MAX
+        )
         return batch, await self._judges.run(decide) if is_heavy else decide()
 
     async def _batch_extensions(
@@ -277,17 +281,17 @@ async def _find_used_keys(tx: HotTx, asked: Sequence[KeyPlace]) -> UsedKeys[Send
 
 
 async def _replay_refused(
-    tx: HotTx, requests: Sequence[SendRequest], outcomes: list[SendResult | ServiceError]
+    tx: HotTx, requests: Sequence[SendRequest], results: list[SendResult | ServiceError]
 ) -> None:
     """Replaces refusals of requests whose Idempotency-Key turns out to have been used."""
-    refused = [i for i, outcome in enumerate(outcomes) if isinstance(outcome, ServiceError)]
+    refused = [i for i, result in enumerate(results) if isinstance(result, ServiceError)]
     if not refused:
         return
     used_keys = await _find_used_keys(tx, _keys_of([requests[i] for i in refused]))
     for i in refused:
         earlier = used_keys.replay(key_of(requests[i]), requests[i].body_sha256)
         if earlier is not None:
-            outcomes[i] = replay_result(earlier)
+            results[i] = replay_result(earlier)
 
 
 async def _find_stored(tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Send]:

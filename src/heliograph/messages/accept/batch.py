@@ -58,8 +58,8 @@ class SendBatch:
         """Begins a batch. `rooms` says how many octets may still be stored for some places; for
         others there is no limit. `opted_out` holds the recipients who have opted out.
         """
-        # a run, made under the locks: the ledger lists entries in the order in which they were
-        # decided
+        # a series of ids, made under the locks: the ledger lists entries in the order in which
+        # they were decided
         self._first_entry = ids.new_number()
         self.now_ms = ids.made_at_ms(self._first_entry)
         self.extensions = extensions

@@ -1,4 +1,4 @@
-"""A chunk of a group is a run of recipients that becomes messages, as far as the credits reach, in
+"""A chunk of a group is recipients that become messages together, as far as the credits reach, in
 the transaction of whoever keeps the list.
 
 It is the transaction of accepting (`acceptor.py`) without a request: it has the same tariff, the
@@ -91,33 +91,33 @@ class Chunker:
         self.queue = queue
 
     async def store(
-        self, tx: HotTx, ranks: Ranks, wanted: ChunkRequest, recipients: Sequence[ChunkRecipient]
+        self, tx: HotTx, ranks: Ranks, request: ChunkRequest, recipients: Sequence[ChunkRecipient]
     ) -> Chunk:
         """Stores, charges and queues as many messages as may be sent, in a transaction that has
         locked nothing but the list of recipients.
         """
         started_s = clock.monotonic_s()
-        facts, tariff = await self._facts_and_tariff(wanted)
-        locked = await read_sql.lock_wallets(tx, [wanted.account_id])
+        facts, tariff = await self._facts_and_tariff(request)
+        locked = await read_sql.lock_wallets(tx, [request.account_id])
         if locked[0].closed:
             return Chunk(0, 0, ACCOUNT_SUSPENDED, frozenset())
         if not self._cache.confirm(locked[0].config_epoch, started_s):
             await self._cache.refresh()
-            facts, tariff = await self._facts_and_tariff(wanted)
+            facts, tariff = await self._facts_and_tariff(request)
         if self.queue.is_old():
             self.queue.read(await read_sql.heads(tx, BULK_FROM_US), ranks)
-        sender = approved_sender(wanted.sender, facts.senders, sandbox=wanted.sandbox)
+        sender = approved_sender(request.sender, facts.senders, sandbox=request.sandbox)
         if sender is None:
             return Chunk(0, 0, SENDER_NOT_APPROVED, frozenset())
         batch = SendBatch(ranks, locked, UsedKeys(), {}, {})
-        filling = _ChunkFilling(batch, wanted, sender, facts, tariff, recipients)
+        filling = _ChunkFilling(batch, request, sender, facts, tariff, recipients)
         piece = filling.piece()
         while not filling.is_done:
             piece = await run_meanwhile(store_sql.store(tx, piece), filling.piece)
         if filling.tally.queued:
             await store_sql.store(tx, piece)
             await batch.emit_low_balance(tx)
-            await groups.add(tx, [(wanted.group_id, filling.tally)], 0)
+            await groups.add(tx, [(request.group_id, filling.tally)], 0)
         return Chunk(
             filling.taken,
             filling.refused,
@@ -178,10 +178,10 @@ class _ChunkFilling:
         return self._batch.lay_out()
 
     def _take(self, recipients: Sequence[ChunkRecipient]) -> None:
-        """Makes one send for each run of recipients with one text; its messages' ids follow its
+        """Makes one send for recipients in succession with one text; its messages' ids follow its
         own.
         """
-        for (text, encoding, segments), run in groupby(
+        for (text, encoding, segments), alike in groupby(
             recipients, key=attrgetter("text", "encoding", "segments")
         ):
             request = SendRequest(
@@ -202,14 +202,14 @@ class _ChunkFilling:
                 type="campaign",
                 group_id=self._wanted.group_id,
             )
-            self._fill(request, run)
+            self._fill(request, alike)
             if self.stopped is not None:
                 return
 
-    def _fill(self, request: SendRequest, run: Iterator[ChunkRecipient]) -> None:
+    def _fill(self, request: SendRequest, alike: Iterator[ChunkRecipient]) -> None:
         """Takes recipients as far as the credits reach. Who cannot be sent to is left out."""
         sandbox = self._wanted.sandbox
-        phones = [Phone(str(each.number), each.country_code) for each in run]
+        phones = [Phone(str(each.number), each.country_code) for each in alike]
         balance = None if sandbox else min(self._wallet.sms_credits, self._left)
         priced = price(phones, request.segments, self._offers, balance)
         accepted = AcceptedSend(request, self._sender, priced, rejected=[], duplicates=[])

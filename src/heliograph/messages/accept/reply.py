@@ -65,11 +65,11 @@ class Replier:
         facts = [await facts_of(self._cache, each.account_id, each.sandbox) for each in requests]
         with self._queue.give_ranks() as ranks:
             batch = SendBatch(ranks, locked, UsedKeys(), {}, {})
-            outcomes = [
+            results = [
                 batch.decide(request, known, tariff)
                 for request, known in zip(requests, facts, strict=True)
             ]
-        if all(isinstance(outcome, ServiceError) for outcome in outcomes):
+        if all(isinstance(result, ServiceError) for result in results):
             return set()
         await store_sql.store(tx, batch.rows())
         await store_sql.store_answers(tx, answering_sends(batch.accepted))

@@ -9,21 +9,21 @@ from heliograph.text import Phone
 
 
 def route_in_words(
-    phone: Phone, account: Account | None, found: RouteLookup, carriers: Sequence[Carrier]
+    phone: Phone, account: Account | None, lookup: RouteLookup, carriers: Sequence[Carrier]
 ) -> list[str]:
     """Returns the sentences, what will be done first. The carriers come in the states that the
     processes keep them in (`served_carriers`).
     """
     by_id = {carrier.id: carrier for carrier in carriers}
     names = {carrier.id: carrier.name for carrier in carriers}
-    plan, refusal = found.offer
+    plan, refusal = lookup.offer
     sentences = []
     if refusal is None:
         sentences.append(
-            f"A text to {phone.digits} would go to {names[found.carrier_id]}, and cost"
+            f"A text to {phone.digits} would go to {names[lookup.carrier_id]}, and cost"
             f" {_credits(plan.rate)} a segment."
         )
-        sentences += _of_taker(found, by_id)
+        sentences += _of_taker(lookup, by_id)
     else:
         sentences.append(f"A text to {phone.digits} would be refused with {refusal}.")
     if refusal == "country_not_allowed" and account is not None:
@@ -31,10 +31,10 @@ def route_in_words(
             f"{account.name} may send to {', '.join(account.countries or ())} only, and the number"
             f" is of {phone.country_code or 'no country'}."
         )
-    sentences += _of_route(found, by_id)
+    sentences += _of_route(lookup, by_id)
     if refusal is None and plan.sharing is not None:
-        sentences.append(_of_sharing(plan.sharing, names, names[found.carrier_id]))
-    return [*sentences, _of_rate(found.rate, account)]
+        sentences.append(_of_sharing(plan.sharing, names, names[lookup.carrier_id]))
+    return [*sentences, _of_rate(lookup.rate, account)]
 
 
 def _of_taker(found: RouteLookup, carriers: Mapping[int, Carrier]) -> list[str]:

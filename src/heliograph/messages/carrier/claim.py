@@ -186,22 +186,22 @@ def _prepare(
     for message_id in attempts:  # in the queue's order, which the look-up does not keep
         if message_id not in facts:
             continue
-        found, run = facts[message_id], attempts[message_id]
+        stored, run = facts[message_id], attempts[message_id]
         validity_s = max(1, (run.expires_at_ms - now_ms) // 1_000)
         try:
-            text = unsealed(found.text) if found.type == OTP else found.text
+            text = unsealed(stored.text) if stored.type == OTP else stored.text
             message = Outgoing(
                 message_id,
-                found.sender,
-                str(found.recipient),
+                stored.sender,
+                str(stored.recipient),
                 text=text,
-                encoding=found.encoding,
-                segments=found.segments,
+                encoding=stored.encoding,
+                segments=stored.segments,
                 validity_s=validity_s,
-                priority=int(found.type == OTP),
+                priority=int(stored.type == OTP),
                 attempt=run.attempt,
             )
-            submissions += [s for s in link.prepare(message) if s.parts & ~found.parts_accepted]
+            submissions += [s for s in link.prepare(message) if s.parts & ~stored.parts_accepted]
         # whatever it was, it is this message's fault alone: those beside it go out
         except Exception as error:  # noqa: BLE001
             log.error(
@@ -210,7 +210,7 @@ def _prepare(
                 message=ids.text_of_raw("msg", message_id),
                 **error_fields(error),
             )
-            missing = all_parts(found.segments) & ~found.parts_accepted
+            missing = all_parts(stored.segments) & ~stored.parts_accepted
             refused.append(
                 SubmitAnswer(
                     message_id,

@@ -139,12 +139,12 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
             tx, sorted({account_id for account_id, _ in by_send})
         )
     }
-    held = {account_id: wallet.sms_credits for account_id, wallet in wallets.items()}
+    credits = {account_id: wallet.sms_credits for account_id, wallet in wallets.items()}
     entries: list[Entry] = []
-    # a run, made under the locks: the ledger lists the entries in the order of their figures
+    # a series of ids, made under the locks: the ledger lists entries in the order of their figures
     first_entry = ids.new_number()
     for (account_id, reference), paid_back in sorted(by_send.items()):
-        held[account_id] += sum(paid_back)
+        credits[account_id] += sum(paid_back)
         wallet = wallets[account_id]
         count = len(paid_back)
         entries.append(
@@ -157,14 +157,15 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
                 amount_minor=0,
                 credits=sum(paid_back),
                 balance_after_minor=wallet.balance_minor,
-                credits_after=held[account_id],
+                credits_after=credits[account_id],
                 description=_refund_in_words(count),
                 reference=reference,
                 created_at_ms=now_ms,
             )
         )
     await store_refunded(
-        tx, [_wallet_after_refund(wallet, held[wallet.account_id]) for wallet in wallets.values()]
+        tx,
+        [_wallet_after_refund(wallet, credits[wallet.account_id]) for wallet in wallets.values()],
     )
     await INSERT_ENTRIES.rows(tx, entries)
 

@@ -21,7 +21,7 @@ from heliograph.messages.tables import QUARTER_MS
 
 MARKED_FOR_MS: Final = 5_000
 # A mark of which less is left is renewed: a transaction that relies on it is committed while it
-# lasts, or shortly after (SETTLED_AFTER_MS in reports/count_rollups.py).
+# lasts, or shortly after (FINAL_AFTER_MS in reports/count_rollups.py).
 RENEWED_AT_MS: Final = 1_000
 # An id begins with 48 bits of milliseconds. Messages whose ids share the first 32 bits were
 # accepted within this time.

@@ -142,17 +142,17 @@ def not_in_doubt(message_id: str, status: str, error_code: str | None) -> Decisi
 
 
 def batches(doubts: Iterable[tuple[str, int]]) -> Iterator[list[str]]:
-    """Yields ids of messages in runs of at most SEGMENTS_MAX segments in doubt, from pairs of an id
-    and how many segments of it are.
+    """Yields ids of messages in batches of at most SEGMENTS_MAX segments in doubt, from pairs of an
+    id and how many segments of it are.
     """
     batch: list[str] = []
-    held = 0
+    in_batch = 0
     for message_id, segments in doubts:
-        if batch and held + segments > SEGMENTS_MAX:
+        if batch and in_batch + segments > SEGMENTS_MAX:
             yield batch
-            batch, held = [], 0
+            batch, in_batch = [], 0
         batch.append(message_id)
-        held += segments
+        in_batch += segments
     if batch:
         yield batch
 

@@ -216,8 +216,8 @@ async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int
     Returns how many were adopted.
     """
     ended = {
-        (was.message_id, was.part)
-        for was in await END_INFLIGHT.rows(
+        (in_flight.message_id, in_flight.part)
+        for in_flight in await END_INFLIGHT.rows(
             tx,
             sorted(
                 Try(segment.message_id, segment.part, segment.attempt, NOBODY)
@@ -242,16 +242,26 @@ async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int
         now_ms, await lock_messages(tx, {segment.message_id for _, segment in pairs})
     )
     for receipt, segment in pairs:
-        was = segment.in_flight
+        in_flight = segment.in_flight
         settle_answer(
             changes,
-            SubmitAnswer(was.message_id, was.part, was.parts, was.attempt, Outcome.ACCEPTED),
-            was,
+            SubmitAnswer(
+                in_flight.message_id,
+                in_flight.part,
+                in_flight.parts,
+                in_flight.attempt,
+                Outcome.ACCEPTED,
+            ),
+            in_flight,
             receipt_needless=False,
         )
         state, error = results[receipt.place]
         settle_receipt(
-            changes.messages[was.message_id], was.parts, ReceiptState(state), error, now_ms
+            changes.messages[in_flight.message_id],
+            in_flight.parts,
+            ReceiptState(state),
+            error,
+            now_ms,
         )
     await FORGET_RECEIPT.rows(
         tx, sorted(ReceiptKey(receipt.place) for receipt, _ in pairs if not receipt.has_id)

@@ -176,33 +176,33 @@ def _narrow(tx: Connection, query: Any, wanted: MessageFilter) -> Any:
     return query
 
 
-def _of_message(tx: Connection, wanted: MessageFilter) -> list[sa.ColumnElement[bool]]:
+def _of_message(tx: Connection, filters: MessageFilter) -> list[sa.ColumnElement[bool]]:
     """Returns the conditions for messages and their sends."""
     conditions = [
         messages.c[name] == value
         for name in ("account_id", "status", "recipient")
-        if (value := getattr(wanted, name)) is not None
+        if (value := getattr(filters, name)) is not None
     ]
-    if wanted.account_id is None and wanted.recipient is not None:
+    if filters.account_id is None and filters.recipient is not None:
         conditions.append(_of_any_account(tx, messages.c.account_id))
-    if wanted.send_id is not None:
+    if filters.send_id is not None:
         last = tx.execute(
-            sa.select(sends.c.message_count).where(sends.c.id == wanted.send_id)
+            sa.select(sends.c.message_count).where(sends.c.id == filters.send_id)
         ).scalar()
-        number = int(wanted.send_id, 16) + (last or 0)
-        conditions.append(messages.c.id.between(wanted.send_id, ids.raw_of_number(number)))
-    if wanted.sender is not None:
-        conditions.append(sa.func.lower(sends.c.sender) == wanted.sender.lower())
-    if wanted.reference is not None:
-        conditions.append(_of_sends(tx, wanted))
-    if isinstance(wanted.error, int):
-        conditions.append(messages.c.error_message.like(f"%command_status 0x{wanted.error:08X}%"))
-    elif wanted.error is not None:
-        conditions.append(messages.c.error_code == wanted.error)
-    if wanted.span.since_ms is not None:
-        conditions.append(sends.c.created_at_ms >= wanted.span.since_ms)
-    if wanted.span.until_ms is not None:
-        conditions.append(sends.c.created_at_ms < wanted.span.until_ms)
+        number = int(filters.send_id, 16) + (last or 0)
+        conditions.append(messages.c.id.between(filters.send_id, ids.raw_of_number(number)))
+    if filters.sender is not None:
+        conditions.append(sa.func.lower(sends.c.sender) == filters.sender.lower())
+    if filters.reference is not None:
+        conditions.append(_of_sends(tx, filters))
+    if isinstance(filters.error, int):
+        conditions.append(messages.c.error_message.like(f"%command_status 0x{filters.error:08X}%"))
+    elif filters.error is not None:
+        conditions.append(messages.c.error_code == filters.error)
+    if filters.span.since_ms is not None:
+        conditions.append(sends.c.created_at_ms >= filters.span.since_ms)
+    if filters.span.until_ms is not None:
+        conditions.append(sends.c.created_at_ms < filters.span.until_ms)
     return conditions
 
 

@@ -22,34 +22,34 @@ class NewerThan(NamedTuple):
 
 
 def newest_to(
-    tx: Connection, account_id: str, asked: Sequence[NewerThan], *, sandbox: bool
+    tx: Connection, account_id: str, phones: Sequence[NewerThan], *, sandbox: bool
 ) -> dict[int, Message]:
     """Returns the newest message above its id to each of these phones, by the phone. The index of
     messages by recipient is looked into once for each phone; the ids leave out partitions.
     """
-    assert len(asked) <= PHONES_MAX
-    if not asked:
+    assert len(phones) <= PHONES_MAX
+    if not phones:
         return {}
-    wanted = (
+    asked_phones = (
         sa.values(sa.column("recipient", sa.BigInteger), sa.column("after", RawId), name="wanted")
-        .data([tuple(each) for each in asked])
+        .data([tuple(each) for each in phones])
         .cte("wanted")
     )
     newest = (
         sa.select(messages.c.id)
         .where(
             messages.c.account_id == account_id,
-            messages.c.recipient == wanted.c.recipient,
+            messages.c.recipient == asked_phones.c.recipient,
             messages.c.sandbox.is_(sandbox),
-            messages.c.id > wanted.c.after,
+            messages.c.id > asked_phones.c.after,
         )
         .order_by(messages.c.id.desc())
         .limit(1)
-        .correlate(wanted)
+        .correlate(asked_phones)
         .scalar_subquery()
     )
-    newest_ids = tx.execute(sa.select(newest).select_from(wanted)).scalars()
-    found = [each for each in newest_ids if each is not None]
-    query = WHOLE_MESSAGES.where(messages.c.id.in_(found))
-    read = records_of(Message, tx.execute(query)) if found else []
-    return {each.recipient: each for each in read if each.recipient is not None}
+    newest_ids = tx.execute(sa.select(newest).select_from(asked_phones)).scalars()
+    message_ids = [each for each in newest_ids if each is not None]
+    query = WHOLE_MESSAGES.where(messages.c.id.in_(message_ids))
+    newest_messages = records_of(Message, tx.execute(query)) if message_ids else []
+    return {each.recipient: each for each in newest_messages if each.recipient is not None}

@@ -1,7 +1,7 @@
 """Reads pages of an account's messages, newest first (docs/api.md, "Reports").
 
 There is no index of an account's messages: it would cost every send a second, random write. A send
-and its messages are one run of ids (tables.py). So a report walks the account's sends, newest
+and its messages are one series of ids (tables.py). So a report walks the account's sends, newest
 first, and looks its messages up by the ids that follow from them.
 """
 
@@ -82,27 +82,30 @@ def _to_recipient(
 def _walk_sends(
     tx: Connection, account_id: str, sandbox: bool, wanted: PageWanted, filters: Filters
 ) -> Page:
-    found, looked_at = list[Message](), 0
+    page_messages, looked_at = list[Message](), 0
     is_rare = filters.status is not None or bool(_of_no_index(filters))
     at_once = _MESSAGES_AT_ONCE if is_rare else wanted.limit + 1
     looked = _matching_messages(tx, account_id, sandbox, wanted, filters, at_once)
     while batch := list(_limit_lookups(looked, at_once)):
-        run = [each.id for each in batch if each.passes]
-        if run:
+        passing = [candidate.id for candidate in batch if candidate.passes]
+        if passing:
             # the bounds leave out partitions
             query = WHOLE_MESSAGES.where(
-                among(tx, messages.c.id, run), messages.c.id.between(min(run), max(run))
+                among(tx, messages.c.id, passing),
+                messages.c.id.between(min(passing), max(passing)),
             )
             if filters.status is not None:
                 query = query.where(messages.c.status == filters.status)
-            newest = query.order_by(messages.c.id.desc()).limit(wanted.limit + 1 - len(found))
-            found += records_of(Message, tx.execute(newest))
-        if len(found) > wanted.limit:
+            newest = query.order_by(messages.c.id.desc()).limit(
+                wanted.limit + 1 - len(page_messages)
+            )
+            page_messages += records_of(Message, tx.execute(newest))
+        if len(page_messages) > wanted.limit:
             break
-        looked_at += sum(each.looked_at for each in batch)
+        looked_at += sum(candidate.looked_at for candidate in batch)
         if looked_at >= LOOKED_AT_MAX:
-            return Page(found, min(each.id for each in batch))
-    return _page(found, wanted.limit)
+            return Page(page_messages, min(candidate.id for candidate in batch))
+    return _page(page_messages, wanted.limit)
 
 
 def _page(found: list[Message], limit: int) -> Page:
@@ -157,15 +160,15 @@ def _matching_messages(
         page = query if before is None else query.where(sends.c.id < before)
         newest = page.order_by(sends.c.id.desc()).limit(at_once).subquery("newest")
         passing = sa.select(newest).where(newest.c.passes | (newest.c.place == at_once))
-        place = 0
+        last_place = 0
         for send in tx.execute(passing.order_by(newest.c.place)).all():
-            looked_at, place = send.place - place, send.place
+            looked_at, last_place = send.place - last_place, send.place
             if send.passes:
                 yield from _messages_of(send.id, send.message_count, below, looked_at)
             else:
                 yield _ReadMessage(send.id, False, looked_at)
             before = send.id
-        if place < at_once:
+        if last_place < at_once:
             return
 
 

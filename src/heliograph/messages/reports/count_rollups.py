@@ -29,7 +29,7 @@ from heliograph.messages.tables import (
 
 # After the end of a mark, a transaction that relied on it is over: its statements have 10 s each,
 # and the clocks of processes may differ a little.
-SETTLED_AFTER_MS: Final = 60_000
+FINAL_AFTER_MS: Final = 60_000
 QUARTERS_AT_ONCE: Final = 200  # of one look at the marks: after a migration, there are thousands
 FAILED_TOOK_MS: Final = 10_000  # a statement that takes longer is ended
 # before a quarter is counted again: at least this, and so many times what it took, so that counting
@@ -144,7 +144,7 @@ def count_quarter(db: Database, quarter: MarkedQuarter, now_ms: int) -> int:
         is_whole = quarter.quarter_ms >= whole_from_ms(tx)
         found = count_messages(tx, quarter.quarter_ms) if is_whole else {}
     with db.write() as tx:
-        # whoever counts it, too, waits; and who comes so late that it was settled stores nothing
+        # whoever counts it too waits for the marks, and stores nothing where they have gone
         marks = sa.select(rollup_marks.c.slot).where(
             rollup_marks.c.quarter_ms == quarter.quarter_ms
         )
@@ -154,7 +154,7 @@ def count_quarter(db: Database, quarter: MarkedQuarter, now_ms: int) -> int:
         is_whole = is_whole and quarter.quarter_ms >= whole_from_ms(tx)
         if is_whole:
             _store(tx, quarter.quarter_ms, found)
-        if quarter.until_ms + SETTLED_AFTER_MS < now_ms or not is_whole:
+        if quarter.until_ms + FINAL_AFTER_MS < now_ms or not is_whole:
             tx.execute(
                 sa.delete(rollup_marks).where(
                     rollup_marks.c.quarter_ms == quarter.quarter_ms,
@@ -198,7 +198,7 @@ def mark_again(tx: Connection, from_ms: int, now_ms: int) -> None:
             sa.insert(rollup_marks).values(
                 quarter_ms=quarter_ms,
                 slot=_SLOT_OF_REPEATS,
-                until_ms=now_ms - SETTLED_AFTER_MS - 1,
+                until_ms=now_ms - FINAL_AFTER_MS - 1,
             )
         )
 

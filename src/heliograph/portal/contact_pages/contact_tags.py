@@ -55,19 +55,21 @@ def change(request: PageRequest) -> Response:
         visit.require(tx, Right.CONTACTS)
     fields = [(name, value) for name, value in request.sent.form.items() if name in FIELDS]
     try:
-        wanted = _read_form(fields, visit)
-        if wanted.change is None:
+        tag_form = _read_form(fields, visit)
+        if tag_form.change is None:
             raise invalid_field("tag", "is required")
-        matching = tag_many.count(request.db, wanted.chosen, wanted.change)
+        matching = tag_many.count(request.db, tag_form.chosen, tag_form.change)
     except InvalidRequest as wrong:
         return _render(request, visit, fields, wrong)
     with request.db.write() as tx:  # before the first of the transactions that change contacts
-        way = "added to" if wanted.change.is_added else "removed from"
-        detail = f"{wanted.change.tag} {way} {matching.changing} contacts"
+        way = "added to" if tag_form.change.is_added else "removed from"
+        detail = f"{tag_form.change.tag} {way} {matching.changing} contacts"
         visit.audit(tx, request, "contact.tag", detail=detail)
     done, ended_by = TagCount(), None
     try:
-        for step in tag_many.apply(request.db, wanted.chosen, wanted.change, now_ms=request.now_ms):
+        for step in tag_many.apply(
+            request.db, tag_form.chosen, tag_form.change, now_ms=request.now_ms
+        ):
             done += step
     except ServiceError as error:  # what is committed stays
         ended_by = error
@@ -76,10 +78,10 @@ def change(request: PageRequest) -> Response:
         request,
         status=ended_by.status if ended_by else 200,
         visit=visit,
-        change=wanted.change,
+        change=tag_form.change,
         done=done,
         ended_by=ended_by,
-        mode="sandbox" if wanted.chosen.owner.sandbox else "live",
+        mode="sandbox" if tag_form.chosen.owner.sandbox else "live",
     )
 
 
@@ -87,22 +89,22 @@ def _read_form(fields: Sequence[tuple[str, str]], visit: Visit) -> TagForm:
     """Reads the fields of the form that changes tags. Raises InvalidRequest for all that is wrong
     with them.
     """
-    given = dict(fields)
-    query = Query([(name, given.get(name, "")) for name in ("mode", "q")])
-    wanted = read_contacts_query(query, visit)
+    typed_fields = dict(fields)
+    query = Query([(name, typed_fields.get(name, "")) for name in ("mode", "q")])
+    contacts_query = read_contacts_query(query, visit)
     query.finish()
-    picked = [each for each in given.get("picked", "").split(BETWEEN) if each]
+    picked = [each for each in typed_fields.get("picked", "").split(BETWEEN) if each]
     if len(picked) > PICKED_MAX:
         raise invalid_field("picked", f"must be at most {PICKED_MAX} contacts, not {len(picked)}")
-    is_all = bool(given.get("all"))
+    is_all = bool(typed_fields.get("all"))
     if not (is_all or picked):
         raise invalid_field("picked", "must be one at least: select contacts in the list")
-    chosen = ChosenContacts(wanted.owner, wanted.needle, () if is_all else picked)
-    tag = given.get("tag", "").strip()
-    choosing_fields = [(name, given[name]) for name in CHOOSING if given.get(name)]
+    chosen = ChosenContacts(contacts_query.owner, contacts_query.needle, () if is_all else picked)
+    tag = typed_fields.get("tag", "").strip()
+    choosing_fields = [(name, typed_fields[name]) for name in CHOOSING if typed_fields.get(name)]
     if not tag:
         return TagForm(chosen, None, choosing_fields)
-    way = choice_of("way", given.get("way", "add"), WAYS)
+    way = choice_of("way", typed_fields.get("way", "add"), WAYS)
     try:
         return TagForm(
             chosen, tag_many.read_tag_change(tag, is_added=way == "add"), choosing_fields
@@ -118,28 +120,28 @@ def _render(
     wrong: InvalidRequest | None = None,
 ) -> Response:
     """Opens transactions, so none may be open."""
-    wanted, counted = None, None
+    tag_form, counted = None, None
     try:
-        wanted = _read_form(fields, visit)
-        if wanted.change is not None and wrong is None:
-            counted = tag_many.count(request.db, wanted.chosen, wanted.change)
+        tag_form = _read_form(fields, visit)
+        if tag_form.change is not None and wrong is None:
+            counted = tag_many.count(request.db, tag_form.chosen, tag_form.change)
     except InvalidRequest as error:
         wrong = error
     at_fields = wrong.fields if wrong is not None else []
-    given = dict(fields)
+    typed_fields = dict(fields)
     return page(
         "contact_tags.html",
         request,
         status=wrong.status if wrong else 200,
         visit=visit,
-        wanted=wanted,
+        wanted=tag_form,
         counted=counted,
-        typed={"way": "add", **given},
-        again=wanted.choosing_fields
-        if wanted
+        typed={"way": "add", **typed_fields},
+        again=tag_form.choosing_fields
+        if tag_form
         else [(field, value) for field, value in fields if field in CHOOSING],
         ways=WAYS,
-        mode=given.get("mode") or visit.mode,
+        mode=typed_fields.get("mode") or visit.mode,
         errors={error.field: error.message for error in at_fields},
         others=[error for error in at_fields if error.field not in ("tag", "way")]
         or ([] if at_fields or wrong is None else [FieldError("", str(wrong))]),

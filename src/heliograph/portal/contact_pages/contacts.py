@@ -75,9 +75,9 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows the contacts that the query selects, newest first."""
     typed = dict(request.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
-    found, errors = ListPage[Contact]([], None), list[FieldError]()
+    contacts_page, errors = ListPage[Contact]([], None), list[FieldError]()
     try:
-        found = _select(tx, request, visit)
+        contacts_page = _select(tx, request, visit)
     except InvalidRequest as wrong:
         errors = list(wrong.fields)
     return page(
@@ -85,14 +85,14 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         request,
         status=400 if errors else 200,
         visit=visit,
-        contacts=[(contacts.text_id(contact), contact) for contact in found.rows],
-        older=found.older,
+        contacts=[(contacts.text_id(contact), contact) for contact in contacts_page.rows],
+        older=contacts_page.older,
         typed=typed,
         modes=MODES,
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
         may_change=visit.may(Right.CONTACTS),
-        may_pick=visit.may(Right.CONTACTS) and len(found.rows) <= PICKED_MAX,
+        may_pick=visit.may(Right.CONTACTS) and len(contacts_page.rows) <= PICKED_MAX,
     )
 
 
@@ -124,7 +124,7 @@ def add(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     asked = contacts.read_contact_request(
         contact_form.body_of_new(request.sent.form),
         phone_required=True,
-        home=visit.account.country_code,
+        home_country=visit.account.country_code,
     )
     with _quota_as_field_error():
         [stored] = contacts.upsert(
@@ -141,38 +141,38 @@ def show_contact(
     tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows a contact, and a form that changes it to those who may."""
-    found = _of_account(tx, request, visit)
+    own_contact = _of_account(tx, request, visit)
     wrong = contact_form.form_errors_of(errors)
     is_typed = bool(errors) or request.sent.form.get("do") == "change"
-    typed = request.sent.form if is_typed else contact_form.fields_of(found.contact)
+    typed = request.sent.form if is_typed else contact_form.fields_of(own_contact.contact)
     return page(
         "contact.html",
         request,
         status=400 if errors else 200,
         visit=visit,
-        contact=found.contact,
-        id=contacts.text_id(found.contact),
-        mode=found.mode,
+        contact=own_contact.contact,
+        id=contacts.text_id(own_contact.contact),
+        mode=own_contact.mode,
         typed=typed,
         errors=wrong.errors,
         others=wrong.others,
         custom_fields=contact_form.custom_fields(typed),
         new_fields=contact_form.NEW_FIELDS,
         may_change=visit.may(Right.CONTACTS),
-        history=contacts.opt_out_history(tx, found.contact),
+        history=contacts.opt_out_history(tx, own_contact.contact),
     )
 
 
 def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Does what a button of a contact's page asks for, as PUT /contacts/{id} does."""
-    found, form = _of_account(tx, request, visit), request.sent.form
+    own_contact, form = _of_account(tx, request, visit), request.sent.form
     match form.get("do"):
         case "change":
             body = contact_form.body_of_change(form)
-            asked = contacts.read_contact_request(
-                body, phone_required=False, home=visit.account.country_code
+            contact_request = contacts.read_contact_request(
+                body, phone_required=False, home_country=visit.account.country_code
             )
-            patch = asked.change
+            patch = contact_request.change
         case "opt_out":
             patch = ContactPatch(None, {"opted_out": True})
         case "opt_in":
@@ -181,14 +181,14 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
             raise invalid_field(
                 "do", f"must be a button of this page, not {quote_value(unknown or '')}"
             )
-    contact_id = contacts.text_id(found.contact)
+    contact_id = contacts.text_id(own_contact.contact)
     with _quota_as_field_error():
         after = contacts.update(
-            tx, found.owner, contact_id, patch, by=changer_of(visit), now_ms=request.now_ms
+            tx, own_contact.owner, contact_id, patch, by=changer_of(visit), now_ms=request.now_ms
         )
-    if after != found.contact:
+    if after != own_contact.contact:
         visit.audit(tx, request, f"contact.{form['do']}", contact_id)
-    return _redirect_to(visit, found.contact)
+    return _redirect_to(visit, own_contact.contact)
 
 
 def ask_remove(

@@ -76,28 +76,28 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     typed = dict(request.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
     errors: list[FieldError] = []
-    found = conversations.ConversationsPage([], None)
+    listed = conversations.ConversationsPage([], None)
     numbers: Sequence[OwnNumber] = ()
     try:
-        asked = _read_query(request, visit)
+        query = _read_query(request, visit)
     except InvalidRequest as wrong:
         errors = list(wrong.fields)
     else:
-        if asked.phone is not None:
-            path = f"{visit.home}/conversations/{asked.phone}?mode={asked.mode}"
+        if query.phone is not None:
+            path = f"{visit.home}/conversations/{query.phone}?mode={query.mode}"
             return RedirectResponse(path, SEE_OTHER, HEADERS)
-        found = conversations.conversations_page(
-            tx, visit.account.id, asked.page, sandbox=asked.sandbox
+        listed = conversations.conversations_page(
+            tx, visit.account.id, query.page, sandbox=query.sandbox
         )
-        wanted = PageWanted(NUMBERS_MAX, None)
-        numbers = inbound.numbers_page(tx, visit.account.id, wanted, sandbox=asked.sandbox)
+        numbers_wanted = PageWanted(NUMBERS_MAX, None)
+        numbers = inbound.numbers_page(tx, visit.account.id, numbers_wanted, sandbox=query.sandbox)
     return page(
         "conversations.html",
         request,
         status=400 if errors else 200,
         visit=visit,
-        conversations=_displayed_conversations(tx, visit, found.conversations, typed["mode"]),
-        older=older_query(request, found.next_before),
+        conversations=_displayed_conversations(tx, visit, listed.conversations, typed["mode"]),
+        older=older_query(request, listed.next_before),
         numbers=[each.digits for each in numbers[:NUMBERS_MAX]],
         typed=typed,
         mode=typed["mode"],
@@ -222,16 +222,16 @@ def _conversation(
     counted: TextCount | None = None,
 ) -> Response:
     phone = _phone(tx, request, visit)
-    asked = _read_query(request, visit)
-    found = conversations.conversation_page(
-        tx, visit.account.id, phone, asked.page, sandbox=asked.sandbox
+    query = _read_query(request, visit)
+    conversation = conversations.conversation_page(
+        tx, visit.account.id, phone, query.page, sandbox=query.sandbox
     )
-    newest = conversations.newest_of(tx, visit.account.id, phone, sandbox=asked.sandbox)
+    newest = conversations.newest_of(tx, visit.account.id, phone, sandbox=query.sandbox)
     number = conversations.number_of(phone)
-    owner = ContactOwner(visit.account.id, asked.sandbox)
+    owner = ContactOwner(visit.account.id, query.sandbox)
     contact = _contact(tx, owner, number)
     can_be_answered = number is not None and parse_phone(phone) is not None
-    opted_out = _opted_out(tx, visit, phone, sandbox=asked.sandbox) if can_be_answered else None
+    opted_out = _opted_out(tx, visit, phone, sandbox=query.sandbox) if can_be_answered else None
     errors, why = send.errors_at_fields(error, FIELDS)
     return page(
         "conversation.html",
@@ -242,18 +242,18 @@ def _conversation(
         visit=visit,
         phone=phone,
         path=f"{visit.home}/conversations/{request.path['phone']}",
-        mode=asked.mode,
+        mode=query.mode,
         contact=contact,
         contact_id=contacts.text_id(contact) if contact is not None else None,
-        lines=[_line(each) for each in reversed(found.lines)],
-        older=older_query(request, found.next_before),
-        is_newest=asked.page.before is None,
+        lines=[_line(each) for each in reversed(conversation.lines)],
+        older=older_query(request, conversation.next_before),
+        is_newest=query.page.before is None,
         can_be_answered=can_be_answered,
         opted_out=opted_out,
         may_be_helped=bool(opted_out)
-        and _text_asking_for_help(tx, visit, phone, sandbox=asked.sandbox) is not None,
+        and _text_asking_for_help(tx, visit, phone, sandbox=query.sandbox) is not None,
         written_to=newest.recipient if newest is not None else None,
-        names=_senders(tx, visit, newest, sandbox=asked.sandbox),
+        names=_senders(tx, visit, newest, sandbox=query.sandbox),
         typed=request.sent.form,
         errors=errors,
         why=why,
@@ -283,11 +283,11 @@ def _read_query(request: PageRequest, visit: Visit) -> _ConversationsQuery:
     return _ConversationsQuery(mode == "sandbox", wanted, phone)
 
 
-def _read_phone(typed: str, home: str) -> str | None:
+def _read_phone(typed: str, home_country: str) -> str | None:
     """Returns the phone that is looked for: any that can be sent to, or the digits of a short
     code.
     """
-    phone = parse_phone(typed, None, home)
+    phone = parse_phone(typed, None, home_country)
     if phone is not None:
         return phone.digits
     return typed if conversations.number_of(typed) is not None else None

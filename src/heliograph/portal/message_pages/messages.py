@@ -54,13 +54,13 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """
     typed = dict(request.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
-    found = read.Page([], None)
+    messages_page = read.Page([], None)
     errors: list[FieldError] = []
     sought = _path_of_id(tx, visit, typed.get("find", "").strip(), typed["mode"])
     if sought is not None:
         return RedirectResponse(f"{visit.home}{sought}", SEE_OTHER, HEADERS)
     try:
-        found = _select(tx, request, visit)
+        messages_page = _select(tx, request, visit)
     except InvalidRequest as refused:
         errors = list(refused.fields)
     except NotFound as refused:
@@ -74,8 +74,8 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         # what is older stays where it is, while somebody reads it
         is_newest=not errors and not typed.get("cursor"),
         path=f"{visit.home}/messages?{_live_query(request, typed['mode'])}",
-        messages=[row(message) for message in found.messages],
-        older=older_query(request, found.next_before),
+        messages=[row(message) for message in messages_page.messages],
+        older=older_query(request, messages_page.next_before),
         typed=as_form_fields(typed, visit),
         mode=typed["mode"],
         is_filtered=any(typed.get(name) for name in LABELS if name != "mode"),

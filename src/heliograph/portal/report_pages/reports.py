@@ -33,22 +33,27 @@ def show_report(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     so at the field, and shows no figures.
     """
     query = Query(request.sent.query)
-    wanted = read_report_query(query, visit, request.now_ms)
+    report_query = read_report_query(query, visit, request.now_ms)
     typed = dict(request.sent.query)
     errors: list[FieldError] = []
     try:
         query.finish()
     except InvalidRequest as refused:
         errors = list(refused.fields)
-    values: dict[str, Any] = {} if errors else _figures(tx, visit, wanted)
+    values: dict[str, Any] = {} if errors else _figures(tx, visit, report_query)
     return page(
         "reports.html",
         request,
         status=400 if errors else 200,
         visit=visit,
-        wanted=wanted,
-        today=day_of(request.now_ms, wanted.zone),
-        typed={"from": str(wanted.first), "to": str(wanted.last), "mode": wanted.mode} | typed,
+        wanted=report_query,
+        today=day_of(request.now_ms, report_query.zone),
+        typed={
+            "from": str(report_query.first),
+            "to": str(report_query.last),
+            "mode": report_query.mode,
+        }
+        | typed,
         chosen=None if typed.get("from") or typed.get("to") else typed.get("days") or USUAL,
         ranges=RANGES,
         errors={error.field: error.message for error in errors},

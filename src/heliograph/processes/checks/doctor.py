@@ -220,7 +220,7 @@ def _carriers(tx: sa.Connection, settings: Settings) -> Iterator[CheckResult]:
 
 def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[CheckResult]:
     """Finds out whether the database is a restored copy, and what was kept of one."""
-    if restored_copy.is_elsewhere(db, settings.data_dir):
+    if restored_copy.is_served_elsewhere(db, settings.data_dir):
         yield CheckResult(
             "restored copy",
             "failure",

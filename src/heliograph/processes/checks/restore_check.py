@@ -50,7 +50,10 @@ async def keep_from_carriers(
             pass
         campaigns = await asyncio.to_thread(db.transact, lambda tx: stop_all(tx, clock.now_ms()))
         await asyncio.to_thread(
-            restored_copy.mark_as_home, db, settings.data_dir, checked_s=clock.now_ms() // 1_000
+            restored_copy.mark_as_served_here,
+            db,
+            settings.data_dir,
+            checked_s=clock.now_ms() // 1_000,
         )
         with db.read() as tx:
             return Done(restored.kept_messages(tx), campaigns)

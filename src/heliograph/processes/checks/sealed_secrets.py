@@ -149,7 +149,9 @@ def _require_known(tx: Connection, secret_key: str) -> None:
 def _reseal(db: Database, place: SealedColumn, keys: SecretKeys, now_ms: int) -> int:
     done, last = 0, None
     while True:
-        batch = db.transact(partial(reseal_some, place=place, keys=keys, after=last, now_ms=now_ms))
+        batch = db.transact(
+            partial(reseal_some, sealed_column=place, keys=keys, after=last, now_ms=now_ms)
+        )
         done, last = done + batch.rows, batch.last
         if last is None:
             return done

@@ -22,7 +22,7 @@ from heliograph.base.paging import Span, first_id_of
 from heliograph.database.reads import records_of
 from heliograph.wallet.entry import ENTRY_COLUMNS, Entry
 from heliograph.wallet.ledger import BANK_ID, ID_PREFIX, ISSUANCE_ID, SALES_ID
-from heliograph.wallet.ledger_hours import SETTLED_AFTER_MS
+from heliograph.wallet.ledger_hours import COMPLETE_AFTER_MS
 from heliograph.wallet.money import to_number
 from heliograph.wallet.tables import ledger_entries
 
@@ -147,23 +147,23 @@ def read_pieces(wanted: ExportWanted, of: LedgerFormat) -> ReadPiece:
 
 class _LedgerReading:
     """Reads a file so that no entry is missed which is committed after one with a higher id. Pieces
-    of entries that are settled are read as they are asked for. What is newer is read in the
+    of entries that are complete are read as they are asked for. What is newer is read in the
     transaction of the last of them, all at once, and waits on the disk until it is asked for.
     """
 
     def __init__(self, wanted: ExportWanted, of: LedgerFormat) -> None:
         self._wanted = wanted
         self._of = of
-        self._unsettled: IO[str] | None = None
+        self._newest: IO[str] | None = None
 
     def next_piece(self, tx: Connection, above: str | None) -> tuple[str, str | None]:
         """Returns the next lines after the entry `above`, and the id to go on from."""
-        if self._unsettled is not None:
+        if self._newest is not None:
             return self._wait_for_entries(above)
-        settled_ms = clock.now_ms() - SETTLED_AFTER_MS
+        complete_ms = clock.now_ms() - COMPLETE_AFTER_MS
         until_ms = self._wanted.span.until_ms
-        is_all = until_ms is not None and until_ms <= settled_ms
-        end_ms = until_ms if is_all else settled_ms
+        is_all = until_ms is not None and until_ms <= complete_ms
+        end_ms = until_ms if is_all else complete_ms
         entries = _oldest(tx, self._until(end_ms), above)
         text = self._of.lines(tx, entries[:PIECE])
         if len(entries) > PIECE:
@@ -171,14 +171,14 @@ class _LedgerReading:
         if is_all:
             return text + self._of.foot(), None
         last = entries[-1].id if entries else above
-        self._unsettled = self._read_unsettled(tx, last)
+        self._newest = self._read_newest(tx, last)
         rest, after = self._wait_for_entries(last or first_id_of(0))
         return text + rest, after
 
     def _until(self, until_ms: int | None) -> ExportWanted:
         return self._wanted._replace(span=Span(self._wanted.span.since_ms, until_ms))
 
-    def _read_unsettled(self, tx: Connection, above: str | None) -> IO[str]:
+    def _read_newest(self, tx: Connection, above: str | None) -> IO[str]:
         file = TemporaryFile("w+", encoding="utf-8", newline="")  # noqa: SIM115  it is read later
         is_last = False
         while not is_last:
@@ -191,11 +191,11 @@ class _LedgerReading:
         return file
 
     def _wait_for_entries(self, above: str | None) -> tuple[str, str | None]:
-        assert self._unsettled is not None
-        text = self._unsettled.read(WAITING_CHARACTERS)
+        assert self._newest is not None
+        text = self._newest.read(WAITING_CHARACTERS)
         if len(text) == WAITING_CHARACTERS:
             return text, above
-        self._unsettled.close()
+        self._newest.close()
         return text, None
 
 

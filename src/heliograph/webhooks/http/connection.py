@@ -23,7 +23,7 @@ class PostConnection(ResponseHandler):
         self._open_connections = connected
         self._is_used = False
         self._reader: AnswerReader | None = None
-        self._settled: asyncio.Future[None] | None = None
+        self._finished: asyncio.Future[None] | None = None
         self._spoke_first = False
         self._unread: select.poll | None = None  # asks the socket whether something waits in it
 
@@ -42,13 +42,13 @@ class PostConnection(ResponseHandler):
             tls.count_anew()
         self._is_used = True
         self._reader = reader = AnswerReader()
-        self._settled = settled = self._loop.create_future()
+        self._finished = finished = self._loop.create_future()
         self.force_close()  # until the answer allows another one
         try:
             transport.write(request)
-            await settled
+            await finished
         finally:
-            self._reader = self._settled = None
+            self._reader = self._finished = None
         # An answer that came before its request had left says nothing about where the next one
         # begins.
         self._should_close = not (
@@ -69,9 +69,9 @@ class PostConnection(ResponseHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         self._open_connections.discard(self)
         if self._reader is not None and self._reader.ended():
-            self._settle()
+            self._finish()
         else:
-            self._settle(
+            self._finish(
                 exc if isinstance(exc, TooManyTlsOctets) else aiohttp.ServerDisconnectedError()
             )
         super().connection_lost(exc)
@@ -86,9 +86,9 @@ class PostConnection(ResponseHandler):
         try:
             reader.feed(data)
         except BadAnswer as error:
-            self._settle(error)
+            self._finish(error)
         if reader.done:
-            self._settle()
+            self._finish()
 
     def is_connected(self) -> bool:
         """Returns whether another request may be written: if something is in the socket's buffer by
@@ -102,13 +102,13 @@ class PostConnection(ResponseHandler):
         """
         self.abort()
 
-    def _settle(self, error: Exception | None = None) -> None:
-        if self._settled is None or self._settled.done():
+    def _finish(self, error: Exception | None = None) -> None:
+        if self._finished is None or self._finished.done():
             return
         if error is None:
-            self._settled.set_result(None)
+            self._finished.set_result(None)
         else:
-            self._settled.set_exception(error)
+            self._finished.set_exception(error)
 
     def _has_something(self) -> bool:
         return self._unread is None or bool(self._unread.poll(0))

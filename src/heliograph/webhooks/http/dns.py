@@ -118,17 +118,17 @@ class Resolver(AbstractResolver):
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Sequence[AddressInfo]] = loop.create_future()
 
-        def settle(found: Sequence[AddressInfo], error: OSError | None) -> None:
+        def hand_over(addresses: Sequence[AddressInfo], error: OSError | None) -> None:
             self._overdue.discard(answer)
             if not answer.done():
-                answer.set_result(found) if error is None else answer.set_exception(error)
+                answer.set_result(addresses) if error is None else answer.set_exception(error)
                 answer.exception()  # whoever waited may have gone
 
         def ask() -> None:
-            found: Sequence[AddressInfo] = ()
+            addresses: Sequence[AddressInfo] = ()
             error: OSError | None = None
             try:
-                found = self._look_up(host, port)
+                addresses = self._look_up(host, port)
             except OSError as caught:
                 error = caught
             # whatever it was, somebody waits; a name that has no form for name servers
@@ -136,7 +136,7 @@ class Resolver(AbstractResolver):
             except Exception:  # noqa: BLE001
                 error = socket.gaierror(socket.EAI_FAIL, "the name cannot be looked up")
             try:
-                loop.call_soon_threadsafe(settle, found, error)
+                loop.call_soon_threadsafe(hand_over, addresses, error)
             except RuntimeError:  # the loop is closed: nobody waits any more
                 return
 

@@ -17,7 +17,7 @@ from heliograph.base.settings import SettingError
 from heliograph.database import migrate, restored_copy
 from heliograph.database.database import Database
 from heliograph.database.sessions import sqlite_path
-from heliograph.processes.exclusive import settle_at_home
+from heliograph.processes.exclusive import begin_serving_here
 from tests.support import warm
 from tests.support.capability.commands import Run
 from tests.support.capability.sending import House
@@ -30,7 +30,7 @@ def test_a_copy_of_a_sqlite_database_is_told_and_one_that_stays_is_not(
 ) -> None:
     db = Database(sqlite_url)
     for _ in range(3):
-        settle_at_home(db, tmp_path)
+        begin_serving_here(db, tmp_path)
     for name in ("elsewhere", "of before the last start"):
         (tmp_path / name).mkdir()
         with (
@@ -38,7 +38,7 @@ def test_a_copy_of_a_sqlite_database_is_told_and_one_that_stays_is_not(
             sqlite3.connect(tmp_path / name / "copy.db") as copied,
         ):
             source.backup(copied)
-    settle_at_home(db, tmp_path)
+    begin_serving_here(db, tmp_path)
     shutil.copy(
         f"{sqlite_path(sqlite_url)}{restored_copy.SUFFIX}",
         tmp_path / "of before the last start" / "copy.db.home",
@@ -46,9 +46,9 @@ def test_a_copy_of_a_sqlite_database_is_told_and_one_that_stays_is_not(
     for name in ("elsewhere", "of before the last start"):
         copy = Database(f"sqlite:///{tmp_path / name}/copy.db")
         with pytest.raises(SettingError, match="restore-check"):
-            settle_at_home(copy, tmp_path)
-        restored_copy.mark_as_home(copy, tmp_path)
-        settle_at_home(copy, tmp_path)
+            begin_serving_here(copy, tmp_path)
+        restored_copy.mark_as_served_here(copy, tmp_path)
+        begin_serving_here(copy, tmp_path)
         copy.close()
     db.close()
 
@@ -59,10 +59,10 @@ def test_a_copy_of_the_whole_data_directory_is_told_on_sqlite(tmp_path: Path, ho
     directory.mkdir()
     migrate.upgrade(url)
     db = Database(url)
-    settle_at_home(db, directory)
+    begin_serving_here(db, directory)
     db.close()
     subprocess.run(["tar", "-cf", tmp_path / "copy.tar", "-C", tmp_path, "data"], check=True)
-    settle_at_home(db, directory)  # the second life
+    begin_serving_here(db, directory)  # the second life
     db.close()
     if how == "tar":
         shutil.rmtree(directory)
@@ -72,12 +72,12 @@ def test_a_copy_of_the_whole_data_directory_is_told_on_sqlite(tmp_path: Path, ho
         subprocess.run(["tar", "-xf", tmp_path / "copy.tar", "-C", tmp_path / "copy"], check=True)
         subprocess.run(["cp", "-a", f"{tmp_path}/copy/data/.", directory], check=True)
     with pytest.raises(SettingError, match="restore-check"):
-        settle_at_home(db, directory)
-    restored_copy.mark_as_home(db, directory)
+        begin_serving_here(db, directory)
+    restored_copy.mark_as_served_here(db, directory)
     shutil.move(directory, tmp_path / "renamed")  # what is not a copy
     (tmp_path / "renamed" / "heliograph.db").chmod(0o600)
     moved = Database(f"sqlite:///{tmp_path}/renamed/heliograph.db")
-    settle_at_home(moved, tmp_path / "renamed")
+    begin_serving_here(moved, tmp_path / "renamed")
     moved.close()
     db.close()
 
@@ -86,20 +86,20 @@ def test_a_copy_of_a_minute_ago_is_told_where_it_is_written_over_a_running_datab
     sqlite_url: str, tmp_path: Path
 ) -> None:
     db = Database(sqlite_url)
-    settle_at_home(db, tmp_path)
+    begin_serving_here(db, tmp_path)
     with (
         sqlite3.connect(sqlite_path(sqlite_url)) as source,
         sqlite3.connect(tmp_path / "copy.db") as copied,
     ):
         source.backup(copied)
-    restored_copy.mark_as_home(db, tmp_path)  # as every minute, and at a stop
+    restored_copy.mark_as_served_here(db, tmp_path)  # as every minute, and at a stop
     with (
         sqlite3.connect(tmp_path / "copy.db") as source,
         sqlite3.connect(sqlite_path(sqlite_url)) as copied,
     ):
         source.backup(copied)
     with pytest.raises(SettingError, match="restore-check"):
-        settle_at_home(db, tmp_path)
+        begin_serving_here(db, tmp_path)
     db.close()
 
 
@@ -111,8 +111,8 @@ def test_what_pg_restore_writes_into_the_same_database_is_told(
 ) -> None:
     db, programs = Database(new_database("postgresql")), find_programs()
     assert programs is not None
-    settle_at_home(db, tmp_path)
-    settle_at_home(db, tmp_path)
+    begin_serving_here(db, tmp_path)
+    begin_serving_here(db, tmp_path)
     subprocess.run(
         [programs / "pg_dump", "--format=custom", f"--file={tmp_path}/copy.dump", db.url],
         check=True,
@@ -128,9 +128,9 @@ def test_what_pg_restore_writes_into_the_same_database_is_told(
     ]
     subprocess.run(restore, check=False)  # it grumbles over constraints of partitions, and goes on
     with pytest.raises(SettingError, match="restore-check"):
-        settle_at_home(db, tmp_path)
-    restored_copy.mark_as_home(db, tmp_path, checked_s=1)
-    settle_at_home(db, tmp_path)
+        begin_serving_here(db, tmp_path)
+    restored_copy.mark_as_served_here(db, tmp_path, checked_s=1)
+    begin_serving_here(db, tmp_path)
     db.close()
 
 
@@ -138,7 +138,7 @@ def test_a_copy_of_a_whole_server_is_told_by_what_the_data_directory_remembers(
     postgresql_house: House, tmp_path: Path
 ) -> None:
     db = postgresql_house.db
-    settle_at_home(db, tmp_path)
+    begin_serving_here(db, tmp_path)
     other = tmp_path / "of another machine"
     other.mkdir()
     remembered = tmp_path / restored_copy.FILE
@@ -146,12 +146,12 @@ def test_a_copy_of_a_whole_server_is_told_by_what_the_data_directory_remembers(
     for directory in (tmp_path, other):
         (directory / restored_copy.FILE).write_text(later)
     with pytest.raises(SettingError, match="restore-check"):
-        settle_at_home(db, tmp_path)
-    settle_at_home(db, other, anew=True)  # a process that runs, after a fail-over
+        begin_serving_here(db, tmp_path)
+    begin_serving_here(db, other, anew=True)  # a process that runs, after a fail-over
     (other / restored_copy.FILE).write_text(later)
-    restored_copy.mark_as_home(db, tmp_path, checked_s=clock.now_ms() // 1_000)
-    settle_at_home(db, tmp_path)
-    settle_at_home(db, other)  # what was remembered before the restore is past
+    restored_copy.mark_as_served_here(db, tmp_path, checked_s=clock.now_ms() // 1_000)
+    begin_serving_here(db, tmp_path)
+    begin_serving_here(db, other)  # what was remembered before the restore is past
 
 
 def _later(text: str) -> str:
@@ -161,27 +161,27 @@ def _later(text: str) -> str:
 
 def test_a_migration_leaves_the_mark(postgresql_house: House, tmp_path: Path) -> None:
     db = postgresql_house.db
-    settle_at_home(db, tmp_path)
+    begin_serving_here(db, tmp_path)
     with db.write() as tx:
         migrate.store_readable_by(tx, "0010")
-    settle_at_home(db, tmp_path)
+    begin_serving_here(db, tmp_path)
 
 
 def test_a_database_that_was_restored_beside_is_told(
     house: House, run: Run, tmp_path: Path
 ) -> None:
-    settle_at_home(house.db, tmp_path)
+    begin_serving_here(house.db, tmp_path)
     if house.db.postgresql:
         with house.db.write() as tx:
             tx.exec_driver_sql("UPDATE installation SET home = '1/2/0/' || txid_current()")
     else:
         sqlite_path(house.db.url).with_name("heliograph.db.home").unlink()
     with pytest.raises(SettingError, match="restore-check"):
-        settle_at_home(house.db, tmp_path)
+        begin_serving_here(house.db, tmp_path)
     found = {finding["check"]: finding["verdict"] for finding in _doctor(run)}
     assert found["restored copy"] == "failure"
     assert run("restore-check", "--since", "1m").status == 0
-    settle_at_home(house.db, tmp_path)
+    begin_serving_here(house.db, tmp_path)
     assert "restored copy" not in {finding["check"] for finding in _doctor(run)}
 
 
@@ -189,7 +189,7 @@ def test_no_process_that_answers_or_sends_starts_on_a_copy(
     postgresql_house: House, tmp_path: Path, redis_url: str
 ) -> None:
     db = postgresql_house.db
-    settle_at_home(db, tmp_path)
+    begin_serving_here(db, tmp_path)
     with db.write() as tx:
         tx.exec_driver_sql("UPDATE installation SET home = '1/2/0/' || txid_current()")
     env = {

@@ -13,7 +13,6 @@ from heliograph.base.paging import first_id_of
 from heliograph.carriers import HandsetText, PartOf
 from heliograph.database.hot import HotTx
 from heliograph.inbound.keywords import NOTHING, IncomingText, KeywordAction, find_keywords
-from heliograph.inbound.read import InboundText
 from heliograph.inbound.receive import store_sql as sql
 from heliograph.inbound.receive.apply_keywords import (
     AppliedKeywords,
@@ -21,7 +20,7 @@ from heliograph.inbound.receive.apply_keywords import (
     apply_keywords,
 )
 from heliograph.inbound.receive.decode import TextPiece, decode
-from heliograph.inbound.receive.events import events_of
+from heliograph.inbound.receive.events import emit_received
 from heliograph.inbound.receive.former_tenants import built_in_word, keywords_for_former_tenants
 from heliograph.inbound.receive.parts import Assembly, PartedText, TextKey, key_of
 from heliograph.inbound.receive.replies import answer
@@ -31,7 +30,6 @@ from heliograph.messages.accept import Replier
 from heliograph.messages.read.replies import MessageReply, store_replies
 from heliograph.messages.sweeps import UnwantedTexts
 from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
-from heliograph.webhooks import emit, load_listeners
 
 # a PDU that is stored for no longer than this, and comes once more, was sent again by the carrier
 REPEATED_WITHIN_MS: Final = 60_000
@@ -313,7 +311,7 @@ async def _store(
     await sql.STORE_TEXTS.rows(tx, rows)
     replies = [MessageReply(row.in_reply_to, row.id) for row in rows if row.in_reply_to is not None]
     await store_replies(tx, replies)
-    await _emit_events(tx, rows, now_ms)
+    await emit_received(tx, rows, now_ms)
     heeded = (
         await apply_keywords(tx, received, now_ms) if received else AppliedKeywords([], set(), {})
     )
@@ -377,20 +375,6 @@ async def _note_keywords(
             scope = scope_of_sender(text.recipient) if read_text.one_sender else WHOLE_ACCOUNT
             received.append(ReceivedKeyword(text, read_text.matched, scope))
     return received + await keywords_for_former_tenants(tx, texts, routed, received)
-
-
-async def _emit_events(tx: HotTx, stored: Sequence[sql.StoredText], now_ms: int) -> None:
-    """Stores the events of texts, if anybody wants to hear them."""
-    account_ids = {each.account_id for each in stored if each.account_id is not None}
-    if not account_ids:
-        return
-    listeners = await load_listeners(tx, account_ids)
-    if listeners:
-        texts = [
-            InboundText(**{name: getattr(row, name) for name in InboundText._fields})
-            for row in stored
-        ]
-        await emit(tx, listeners, events_of(texts, listeners, now_ms))
 
 
 def _in_its_mode(row: sql.StoredText, sandbox_of: str | None) -> sql.StoredText:

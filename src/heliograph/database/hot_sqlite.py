@@ -93,7 +93,9 @@ class SqliteHot:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[HotTx]:
-        """Opens a transaction for writing, alone in this process. It is committed at the end."""
+        """Opens a transaction for writing, alone in this process. It begins with its first
+        statement, and is committed at the end.
+        """
         writer = self._writer = self._writer or _SqliteWriter(self._path)
         with unavailable_on_outage():
             async with self._one_at_a_time:

@@ -42,7 +42,8 @@ async def test_one_that_is_canceled_while_it_waits_for_its_turn_to_write_leaves_
             assert done.wait(10)
 
     async def wait_for_turn() -> None:
-        async with db.hot():
+        async with db.hot() as tx:
+            await tx.fetch("SELECT 1")
             raise AssertionError("it was canceled before")
 
     writer = asyncio.create_task(asyncio.to_thread(write))

@@ -62,7 +62,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     them if several processes run them.
     """
     left_out = _of_other_part(items)
-    left_out |= _judged_again([item for item in items if item.nodeid not in left_out])
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
         items[:] = [item for item in items if item.nodeid not in left_out]
@@ -77,13 +76,14 @@ def _of_other_part(items: list[pytest.Item]) -> set[str]:
         return set()
     every = {item.nodeid for item in items}
     later = trials.trials_of(every)
+    later |= _judged_again([item for item in items if item.nodeid not in later])
     return later if part == trials.FIRST else every - later
 
 
 def _judged_again(items: list[pytest.Item]) -> set[str]:
     """Returns what is judged again. If the values of a test are judged in Python, and so the same
-    way whatever stores them, SQLite gets all values, and PostgreSQL the first one. Where such a
-    test runs on PostgreSQL alone, that gets all of them.
+    way whatever stores them, SQLite gets all values at each change, and PostgreSQL the first one.
+    Where such a test runs on PostgreSQL alone, that gets all of them.
     """
     on_sqlite = {_test_of(item) for item in items if "[sqlite" in item.name}
     seen: set[tuple[Path, str]] = set()

@@ -1,6 +1,9 @@
 """`make test` and `make trials` run every test between them, each on a database that decides."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from hypothesis import given
@@ -9,6 +12,8 @@ from hypothesis import strategies as st
 from tests.support import trials
 
 ROOT = Path(__file__).parents[3]
+# some of its tests are judged in Python, which PostgreSQL gets one value of at each change
+MARKED = "tests/capability/wallet/test_ledger.py"
 VALUES = (
     ["sqlite", "postgresql"],
     ["sqlite-a", "sqlite-b", "postgresql-a", "postgresql-b"],
@@ -56,3 +61,37 @@ def test_what_is_named_is_there() -> None:
         found = list(ROOT.glob(f"{file}*"))
         assert found, name
         assert not test or test.partition("[")[0] in (ROOT / file).read_text(), name
+
+
+def test_the_two_parts_of_a_marked_file_are_all_of_it() -> None:
+    first, later, every = (_collected(part) for part in (trials.FIRST, trials.TRIALS, None))
+    assert first < every
+    assert later == every - first
+
+
+def _collected(part: str | None) -> set[str]:
+    """Returns the ids of the tests of the marked file that run in a part, or in all of them."""
+    environment = {name: value for name, value in os.environ.items() if name != trials.PART}
+    if part is not None:
+        environment[trials.PART] = part
+    collected = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--collect-only",
+            "-p",
+            "no:cacheprovider",
+            "-n0",
+            MARKED,
+            "-o",
+            "addopts=",
+            "-q",
+        ],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {line for line in collected.stdout.splitlines() if line.startswith(f"{MARKED}::")}

@@ -62,7 +62,6 @@ async def test_what_the_operator_says_settles_the_doubt_once(
     house.assert_sound()
 
 
-@pytest.mark.judged_in_python
 @awaited
 @pytest.mark.parametrize(
     ("decision", "outcome"),
@@ -88,7 +87,6 @@ async def test_an_answer_that_comes_after_the_operators_word_changes_nothing(
     house.assert_sound()
 
 
-@pytest.mark.judged_in_python
 @awaited
 @pytest.mark.parametrize("outcome", [Outcome.ACCEPTED, Outcome.REFUSED])
 @pytest.mark.parametrize("decision", [*TOLD, Decision.RESENT])

@@ -7,8 +7,8 @@ is in no state from which the table allows the new one is not changed, and whoev
 race, which is an ordinary result. `docs/states.md` is made from these tables.
 
 A statement asks with `may_become` if its text says which states it writes, and with `may_store` if
-each of its rows has a state of its own. Code asks with `allows`. `sources` names the states that a
-refusal mentions.
+each of its rows has a state of its own. Code asks with `allows`, or with `moved` if it knows both
+states when it is imported. `sources` names the states that a refusal mentions.
 """
 
 from collections.abc import Iterator, Mapping
@@ -88,6 +88,11 @@ class Transitions:
         """
         _ = self.begins[state]
         return state
+
+    def moved(self, was: str, to: str) -> str:
+        """Returns the state `to`, of a row that was `was`. Raises KeyError if it may not follow."""
+        _ = self.moves[was][to]
+        return to
 
     def arrows(self) -> Iterator[Arrow]:
         """Yields all transitions, in the order of the states."""

@@ -13,6 +13,7 @@ PENDING: Final = "pending"
 LOCKED: Final = "locked"
 VERIFIED: Final = "verified"
 
+_PRUNED: Final = "25 hours after it was sent"
 OTP: Final = Transitions(
     meanings={
         PENDING: "nobody has given its code back; it can be verified while it is valid",
@@ -27,6 +28,7 @@ OTP: Final = Transitions(
             VERIFIED: "the right code",
         },
     },
+    ends={PENDING: _PRUNED, LOCKED: _PRUNED, VERIFIED: _PRUNED},
     conditions={
         PENDING: "{of}verified_at_ms IS NULL AND {of}locked_until_ms IS NULL",
         LOCKED: "{of}verified_at_ms IS NULL AND {of}locked_until_ms IS NOT NULL",

@@ -9,6 +9,7 @@ PLANNED: Final = "planned"
 APPLIED: Final = "applied"
 WITHDRAWN: Final = "withdrawn"
 
+_PRUNED: Final = "400 days after it was uploaded"
 SHEET: Final = Transitions(
     meanings={
         UPLOADED: "it was uploaded, and nobody has said yet that it holds",
@@ -21,4 +22,5 @@ SHEET: Final = Transitions(
         UPLOADED: {PLANNED: "given a time", WITHDRAWN: "withdrawn"},
         PLANNED: {APPLIED: "its time came", WITHDRAWN: "withdrawn"},
     },
+    ends={UPLOADED: _PRUNED, PLANNED: _PRUNED, APPLIED: _PRUNED, WITHDRAWN: _PRUNED},
 )

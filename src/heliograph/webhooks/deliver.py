@@ -29,7 +29,7 @@ from heliograph.webhooks.post_rate import PostRate
 from heliograph.webhooks.post_slots import PostSlots
 from heliograph.webhooks.read_due import Reads
 from heliograph.webhooks.record_attempts import BATCH_MAX, EVERY_S, AttemptResult, Recorder
-from heliograph.webhooks.states import MISSED
+from heliograph.webhooks.states import DELIVERY, MISSED, WAITING
 
 if TYPE_CHECKING:
     from heliograph.webhooks.http.post import Poster
@@ -43,6 +43,8 @@ BUSY_S: Final = 0.25
 IDLE_S: Final = 5.0  # an endpoint with nothing to do for so long is let go, for whoever comes first
 STOP_S: Final = 16.0  # for POSTs under way at the end: they have 15 s each
 RECORD_S: Final = 5.0  # and for their results
+
+_MISSED: Final = DELIVERY.moved(WAITING, MISSED)
 
 log = Log(__name__)
 
@@ -223,7 +225,7 @@ class Deliveries:
                     DeliveryRow(
                         endpoint_id,
                         event.event_id,
-                        MISSED,
+                        _MISSED,
                         event.tries,
                         status=None,
                         took_ms=None,

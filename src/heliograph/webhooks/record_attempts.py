@@ -27,7 +27,7 @@ from heliograph.webhooks.deliver_sql import (
     FailingSince,
     WaitingEvents,
 )
-from heliograph.webhooks.states import DELIVERED, EXHAUSTED, GONE
+from heliograph.webhooks.states import DELIVERED, DELIVERY, EXHAUSTED, GONE, WAITING
 from heliograph.webhooks.states import FAILING as FAILS
 
 # after each failure (docs/webhooks.md, "Again, twice, out of order"); then it is exhausted
@@ -43,6 +43,11 @@ UNSTORED_MAX: Final = 10_000  # results in memory; past it nothing more is poste
 # much for ten as for one
 EVERY_S: Final = 0.05
 AGAIN_S: Final = 0.25
+
+# what a try makes of a delivery that waits
+_AGAIN: Final = DELIVERY.moved(WAITING, WAITING)
+_DELIVERED: Final = DELIVERY.moved(WAITING, DELIVERED)
+_EXHAUSTED: Final = DELIVERY.moved(WAITING, EXHAUSTED)
 
 log = Log(__name__)
 
@@ -126,9 +131,7 @@ class Recorder:
             tried for tried in batch if (tried.waiting.endpoint_id, tried.waiting.event_id) in here
         ]
         failed = [tried for tried in batch if tried.reason is not None]
-        over = [
-            tried for tried in batch if tried.reason is None or tried.waiting.tries + 1 >= TRIES_MAX
-        ]
+        over = [tried for tried in batch if _state_after(tried) != _AGAIN]
         await AGAIN.rows(
             tx,
             sorted(
@@ -140,7 +143,7 @@ class Recorder:
                         t.waiting.tries + 1,
                     )
                     for t in failed
-                    if t.waiting.tries + 1 < TRIES_MAX
+                    if _state_after(t) == _AGAIN
                 ),
                 key=_by_endpoint,
             ),
@@ -188,11 +191,18 @@ def _by_endpoint(row: WaitingEvents | DeliveryRow) -> tuple[str, str]:
     return row.endpoint_id, row.event_id
 
 
+def _state_after(tried: AttemptResult) -> str:
+    """Returns the state to which this attempt brings its delivery."""
+    if tried.reason is None:
+        return _DELIVERED
+    return _AGAIN if tried.waiting.tries + 1 < TRIES_MAX else _EXHAUSTED
+
+
 def _result_of(tried: AttemptResult) -> DeliveryRow:
     return DeliveryRow(
         tried.waiting.endpoint_id,
         tried.waiting.event_id,
-        DELIVERED if tried.reason is None else EXHAUSTED,
+        _state_after(tried),
         tried.waiting.tries + 1,
         status=tried.status,
         took_ms=tried.took_ms,

@@ -16,6 +16,7 @@ EXHAUSTED: Final = "exhausted"
 MISSED: Final = "missed"
 
 _REPLAY: Final = "webhook replay"
+_FORGOTTEN: Final = "its endpoint is deleted"
 DELIVERY: Final = Transitions(
     meanings={
         WAITING: "it waits for its next try",
@@ -37,6 +38,12 @@ DELIVERY: Final = Transitions(
         DELIVERED: {WAITING: _REPLAY},
         EXHAUSTED: {WAITING: _REPLAY},
         MISSED: {WAITING: _REPLAY},
+    },
+    ends={
+        WAITING: f"{_FORGOTTEN}, or its event is deleted first",
+        DELIVERED: f"after 30 days at most, or {_FORGOTTEN}",
+        EXHAUSTED: f"after 30 days at most, or {_FORGOTTEN}",
+        MISSED: f"after 30 days at most, or {_FORGOTTEN}",
     },
     column="outcome",
 )

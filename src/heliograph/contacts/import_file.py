@@ -65,12 +65,14 @@ class Import:
             if changes
             else []
         )
-        for row, (result, contact, why, before_ms) in zip(good, results, strict=True):
-            if contact is None:
-                bad.append(BadContactRow(row.line, row.cells, why))
-            elif result is UpsertResult.CREATED:
+        for row, upserted in zip(good, results, strict=True):
+            if upserted.contact is None:
+                bad.append(BadContactRow(row.line, row.cells, upserted.why))
+            elif upserted.result is UpsertResult.CREATED:
                 self.created += 1
-            elif before_ms == self._began_ms or self._older_contacts.was_added(contact.phone):
+            elif upserted.before_ms == self._began_ms or self._older_contacts.was_added(
+                upserted.contact.phone
+            ):
                 self.repeated += 1
                 if len(self.repeated_lines) < TOLD_MAX:
                     self.repeated_lines.append(row.line)

@@ -42,7 +42,8 @@ class Import:
 
     def run(self, rows: Iterable[ContactRow | BadContactRow]) -> Iterator[list[BadContactRow]]:
         """Stores batch after batch, while the rows of the next are read; gives the bad rows of each
-        when it is committed. What ends the reading is raised when all that was read is stored.
+        when it is committed. Raises what reading `rows` raises, when all rows before it are stored;
+        and StorageQuotaReached or Unavailable, when a batch is not stored.
         """
         every, ended = iter(rows), deque[Exception]()
         with ThreadPoolExecutor(1, thread_name_prefix="import") as thread:

@@ -122,8 +122,8 @@ def is_marked(tx: Connection) -> bool:
 
 
 async def keep_marking(db: Database, data_dir: Path) -> None:
-    """Marks it anew every minute, until cancelled: so a copy is told that was taken since
-    the start, too.
+    """Marks the database anew every minute, until cancelled. So a copy that was taken after the
+    start is recognized, too.
     """
     await repeat(
         lambda: asyncio.to_thread(mark_as_served_here, db, data_dir),

@@ -31,11 +31,20 @@ EXCEPTIONS: Final = {
         "keep_bound",
     ): "its pauses grow, and a bind that lasted makes them short again",
     ("carriers/smpp/link.py", "close"): "it waits for each of its sessions once",
+    ("carriers/smsc/handsets.py", "_tick"): (
+        "it is a timer, which the first session starts, and `close` cancels at once"
+    ),
     ("database/batching.py", "_carry_out"): TRIES,
     ("database/batching.py", "_work"): "it empties a list; what it calls tries a few times",
     ("database/cache.py", "_load_missing"): "it empties a list, and who waits gets the fault",
     ("database/postgresql/advisory_lock.py", "wait_until_lost"): (
         "it waits for the end of a connection, which it tries when nothing was heard for a second"
+    ),
+    ("database/postgresql/hosts.py", "ask"): (
+        "it is a thread's, and takes one answer of each host, until a limit of time"
+    ),
+    ("database/postgresql/pool.py", "_check"): (
+        "it is a timer, which goes on only while an answer is waited for"
     ),
     ("database/postgresql/pool.py", "_connect"): TRIES,
     (
@@ -96,8 +105,8 @@ class Loop(NamedTuple):
 
 
 def loops(found_in: tuple[Source, ...]) -> Iterator[Loop]:
-    """Yields the loops that wait, also by another coroutine of their file, or that survive faults.
-    Those of coroutines come first.
+    """Yields the loops that wait, also by another coroutine of their file, or that survive faults,
+    and the functions that have a timer call them again. Those of coroutines come first.
     """
     for source in found_in:
         coroutines = [
@@ -115,6 +124,8 @@ def loops(found_in: tuple[Source, ...]) -> Iterator[Loop]:
                 for loop in _own(thread):
                     if isinstance(loop, ast.While | ast.For) and any(map(_pauses, ast.walk(loop))):
                         yield Loop(source.path, thread.name, loop.lineno)
+                    if isinstance(loop, ast.Call) and _calls_later(loop, thread.name):
+                        yield Loop(source.path, thread.name, loop.lineno)
 
 
 def _pauses(node: ast.AST) -> bool:
@@ -122,7 +133,18 @@ def _pauses(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
     name = ast.unparse(node.func)
-    return name == "time.sleep" or name.endswith(".wait")
+    return (
+        name == "time.sleep"
+        or name.endswith(".wait")
+        or (name.endswith(".get") and any(each.arg == "timeout" for each in node.keywords))
+    )
+
+
+def _calls_later(call: ast.Call, function: str) -> bool:
+    """Returns whether this has the event loop call the function later."""
+    return ast.unparse(call.func).endswith((".call_later", ".call_at")) and any(
+        ast.unparse(argument).removeprefix("self.") == function for argument in call.args[1:2]
+    )
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:
@@ -214,6 +236,16 @@ async def only_makes_what_waits():
 def runs_in_a_thread():
     while not stopped.wait(1):
         work()
+
+def takes_in_a_thread():
+    while True:
+        work(waiting.get(timeout=1))
+
+def is_called_again(self):
+    self._timer = self._loop.call_later(1, self.is_called_again)
+
+def has_another_called(self):
+    self._timer = self._loop.call_later(1, self.is_called_again)
 """
 
 
@@ -228,4 +260,6 @@ def test_made_up_loops_are_found() -> None:
         "waits_by_another",
         "inner",
         "runs_in_a_thread",
+        "takes_in_a_thread",
+        "is_called_again",
     ]

@@ -88,7 +88,11 @@ async def count_unpaid(
     day_ms = now_ms - now_ms % DAY_MS
     rooms = {}
     for used in await _COUNT.rows(
-        tx, [_StoredOctets(*place, day_ms, count) for place, count in sorted(octets.items())]
+        tx,
+        [
+            _StoredOctets(place.account_id, place.sandbox, day_ms=day_ms, octets=count)
+            for place, count in sorted(octets.items())
+        ],
     ):
         place = StoragePlace(used.account_id, used.sandbox)
         rooms[place] = StorageRoom(

@@ -13,6 +13,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.database.reads import raw_id, stream, stream_records
+from heliograph.messages import states
 from heliograph.messages.queue import BULK_FROM_US, HELD_FROM_US
 from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.tables import groups, inflight, messages, queue, sends
@@ -92,7 +93,7 @@ class MessagePosition(NamedTuple):
 
     @property
     def all_parts(self) -> int:
-        return (1 << self.segments) - 1
+        return states.all_parts(self.segments)
 
 
 def message_positions(tx: Connection, stray: Stray) -> Iterator[MessagePosition]:

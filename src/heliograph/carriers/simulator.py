@@ -214,20 +214,20 @@ class SimulatorLink:
             self._inbox.on_receipts([self._receipt(each) for each in due])
 
     def _receipt(self, owed: OwedReceipt) -> Receipt:
-        ref, sender, recipient = owed
-        _, state, error, _ = simulated_outcome(recipient)
+        outcome = simulated_outcome(owed.recipient)
         token = self._receipts_made
         self._receipts_made += 1
         raw = (
-            f"id:{ref} sub:001 dlvrd:{'001' if state is ReceiptState.DELIVRD else '000'}"
-            f" stat:{state.value} err:{error} text:"
+            f"id:{owed.ref} sub:001"
+            f" dlvrd:{'001' if outcome.state is ReceiptState.DELIVRD else '000'}"
+            f" stat:{outcome.state.value} err:{outcome.error} text:"
         )
         return Receipt(
-            ref,
-            state,
-            error,
-            recipient=recipient,
-            sender=sender,
+            owed.ref,
+            outcome.state,
+            outcome.error,
+            recipient=owed.recipient,
+            sender=owed.sender,
             user_message_reference=None,
             raw=raw.encode("ascii"),
             token=token,

@@ -42,7 +42,8 @@ class Import:
 
     def run(self, rows: Iterable[ContactRow | BadContactRow]) -> Iterator[list[BadContactRow]]:
         """Stores batch after batch, while the rows of the next are read; gives the bad rows of each
-        when it is committed. What ends the reading is raised when all that was read is stored.
+        when it is committed. Raises what reading `rows` raises, when all rows before it are stored;
+        and StorageQuotaReached or Unavailable, when a batch is not stored.
         """
         every, ended = iter(rows), deque[Exception]()
         with ThreadPoolExecutor(1, thread_name_prefix="import") as thread:
@@ -65,12 +66,14 @@ class Import:
             if changes
             else []
         )
-        for row, (result, contact, why, before_ms) in zip(good, results, strict=True):
-            if contact is None:
-                bad.append(BadContactRow(row.line, row.cells, why))
-            elif result is UpsertResult.CREATED:
+        for row, upserted in zip(good, results, strict=True):
+            if upserted.contact is None:
+                bad.append(BadContactRow(row.line, row.cells, upserted.why))
+            elif upserted.result is UpsertResult.CREATED:
                 self.created += 1
-            elif before_ms == self._began_ms or self._older_contacts.was_added(contact.phone):
+            elif upserted.before_ms == self._began_ms or self._older_contacts.was_added(
+                upserted.contact.phone
+            ):
                 self.repeated += 1
                 if len(self.repeated_lines) < TOLD_MAX:
                     self.repeated_lines.append(row.line)

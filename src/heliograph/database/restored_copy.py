@@ -69,6 +69,10 @@ class _PlaceMark(NamedTuple):
         place, checked_s, written_by = text.rsplit("/", 2)
         return cls(place, int(checked_s), int(written_by))
 
+    def is_later_than(self, other: "_PlaceMark") -> bool:
+        """Returns whether its restore-check is later, or its transaction after the same one."""
+        return (self.checked_s, self.written_by) > (other.checked_s, other.written_by)
+
 
 def is_served_elsewhere(db: Database, data_dir: Path, *, anew: bool = False) -> bool:
     """Says whether the database has been served, and is not what it was then: it is a copy, or it
@@ -118,8 +122,8 @@ def is_marked(tx: Connection) -> bool:
 
 
 async def keep_marking(db: Database, data_dir: Path) -> None:
-    """Marks it anew every minute, until cancelled: so a copy is told that was taken since
-    the start, too.
+    """Marks the database anew every minute, until cancelled. So a copy that was taken after the
+    start is recognized, too.
     """
     await repeat(
         lambda: asyncio.to_thread(mark_as_served_here, db, data_dir),
@@ -140,7 +144,7 @@ def _is_copy(tx: Connection, remembered: _PlaceMark | None) -> bool:
         return False
     if here != known.place:
         return True
-    return remembered is not None and remembered.place == here and remembered[1:] > known[1:]
+    return remembered is not None and remembered.place == here and remembered.is_later_than(known)
 
 
 def _place(tx: Connection) -> str:

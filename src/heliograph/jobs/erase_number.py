@@ -159,15 +159,16 @@ def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Row
     yield from delete_rows(
         tx, campaign_recipients, of_account, campaign_recipients.c.recipient == int(quoted.digits)
     )
-    query = sa.select(*campaign_recipients.primary_key.columns, campaign_recipients.c.text).where(
+    keys = list(campaign_recipients.primary_key.columns)
+    query = sa.select(*keys, campaign_recipients.c.text).where(
         over | left_out,
         campaign_recipients.c.recipient != int(quoted.digits),
         campaign_recipients.c.text.is_not(None),
     )
     yield from (
-        RowChange(campaign_recipients, tuple(key), {"text": ERASED})
-        for *key, text in stream(tx, query)
-        if quoted.stands_in(text)
+        RowChange(campaign_recipients, tuple(row._mapping[key] for key in keys), {"text": ERASED})
+        for row in stream(tx, query)
+        if quoted.stands_in(row.text)
     )
 
 

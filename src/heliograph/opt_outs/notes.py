@@ -42,7 +42,10 @@ async def note(tx: HotTx, owner: OptOutOwner, phones: Iterable[str], *, whole: b
     """Notes that these phones (E.164 digits) want no campaigns any more, or if not `whole`, none of
     some sender.
     """
-    notes = [_OptOutNote(*owner, phone, whole) for phone in sorted(map(int, phones))]
+    notes = [
+        _OptOutNote(owner.account_id, owner.sandbox, phone=phone, whole=whole)
+        for phone in sorted(map(int, phones))
+    ]
     await _NOTE.rows(tx, notes)
 
 

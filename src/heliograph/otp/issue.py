@@ -172,8 +172,11 @@ class OtpBatchExtension:
         if request.sandbox:
             return
         self._sent[request.account_id, request.phone] = [otp, *before]
-        place = (request.account_id, digits_of(request.phone))
-        self._changed[place] = self._ranges.setdefault(place, Range(*place, []))
+        digits = digits_of(request.phone)
+        place = (request.account_id, digits)
+        self._changed[place] = self._ranges.setdefault(
+            place, Range(request.account_id, digits, sent_at_ms=[])
+        )
         self._changed[place].sent(now_ms)
         for tallied in request.tallied_at:
             tally = self._counted[tallied] = self._tallies[tallied]

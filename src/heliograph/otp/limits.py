@@ -105,6 +105,15 @@ def failures_kept(latest: Otp | None, now_ms: int) -> int:
     return latest.failures
 
 
+class _PhoneLimit(NamedTuple):
+    """Limits how many of `among` may be sent within a time, and names the error beyond that."""
+
+    among: Sequence[Otp]
+    sends_max: int
+    within_ms: int
+    error: type[TooSoon] | type[TooOften]
+
+
 class PhoneWait(NamedTuple):
     """Says until when a phone must wait for its next OTP, and with which error it is refused."""
 
@@ -124,14 +133,14 @@ def refusal_to_send(sent: Sequence[Otp], now_ms: int) -> ServiceError | None:
         return Locked(retry_after_s=seconds_until(sent[0].locked_until_ms or 0, now_ms))
     unverified = [otp for otp in sent if otp.verified_at_ms is None]
     limits = (
-        (sent, 1, RESEND_AFTER_S * 1_000, TooSoon),
-        (sent, OFTEN_MAX, OFTEN_MS, TooOften),
-        (unverified, UNVERIFIED_MAX, DAY_MS, TooOften),
+        _PhoneLimit(sent, 1, RESEND_AFTER_S * 1_000, TooSoon),
+        _PhoneLimit(sent, OFTEN_MAX, OFTEN_MS, TooOften),
+        _PhoneLimit(unverified, UNVERIFIED_MAX, DAY_MS, TooOften),
     )
     waits = [
-        PhoneWait(among[most - 1].created_at_ms + ms, error)
-        for among, most, ms, error in limits
-        if len(among) >= most
+        PhoneWait(limit.among[limit.sends_max - 1].created_at_ms + limit.within_ms, limit.error)
+        for limit in limits
+        if len(limit.among) >= limit.sends_max
     ]
     longest = max(waits, key=lambda wait: wait.until_ms)
     if longest.until_ms <= now_ms:

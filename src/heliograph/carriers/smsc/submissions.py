@@ -155,8 +155,8 @@ class SubmissionDesk:
         self, message: pdu.ShortMessage, plan: SubmissionPlan, number: int, message_id: str
     ) -> None:
         """Owes the receipts of a submission, if it asks for any (SMPP 3.4, 5.2.17)."""
-        _, state, error, is_late = simulated_outcome(message.destination_addr)
-        state = plan.state or state
+        outcome = simulated_outcome(message.destination_addr)
+        state = plan.state or outcome.state
         wanted = message.registered_delivery & 0b11
         if wanted == 0 or (wanted == 2 and state is ReceiptState.DELIVRD):  # 2: of failures only
             return
@@ -171,13 +171,13 @@ class SubmissionDesk:
             addresses,
             destination=message.source_addr.encode("latin-1"),
             state=state,
-            error=error,
+            error=outcome.error,
             submitted_at_s=self._shared.now_s(),
             dialect=plan.dialect,
             reference=message.tlvs.get(pdu.USER_MESSAGE_REFERENCE),
         )
         outbox, settings, client = self._shared.outbox, self._shared.settings, self._client
-        delay_s = settings.receipt_delay_s + settings.late_receipt_s * is_late + plan.late_s
+        delay_s = settings.receipt_delay_s + settings.late_receipt_s * outcome.is_late + plan.late_s
         copies = plan.copies
         addressed = AddressedReceipt(owed, client.system_id, client)
         if plan.is_early:

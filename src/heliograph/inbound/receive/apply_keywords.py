@@ -132,8 +132,12 @@ async def _opt_out(
 
 
 def _unwanted(keyword: PhonesKeyword) -> UnwantedTexts:
-    sender = keyword.received.scope.sender
-    return UnwantedTexts(*keyword.owner, int(keyword.phone.digits), sender)
+    return UnwantedTexts(
+        account_id=keyword.owner.account_id,
+        sandbox=keyword.owner.sandbox,
+        phone=int(keyword.phone.digits),
+        sender=keyword.received.scope.sender,
+    )
 
 
 async def _opt_in(tx: HotTx, keywords: Sequence[PhonesKeyword]) -> list[PhonesKeyword]:

@@ -9,7 +9,7 @@ from heliograph.inbound.keywords import KeywordAction, built_in_answer
 from heliograph.inbound.receive import replies_sql as sql
 from heliograph.inbound.receive.apply_keywords import AppliedKeywords, PhonesKeyword
 from heliograph.messages.accept import Replier, Reply
-from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
+from heliograph.opt_outs import WHOLE_ACCOUNT, OptOutOwner, scope_of_sender
 
 # what these are answered with goes to who has opted out, too, or opts out while it waits
 _TO_WHO_IS_OUT: Final = (KeywordAction.OPT_OUT, KeywordAction.HELP)
@@ -28,20 +28,22 @@ async def answer(tx: HotTx, replier: Replier, heeded: AppliedKeywords, now_ms: i
     }
     requested = [
         sql.WantedReply(
-            *owner,
-            int(digits),
+            account_id=owner.account_id,
+            sandbox=owner.sandbox,
+            phone=int(digits),
             replied_at_ms=now_ms,
             confirmed_at_ms=now_ms if each.action is KeywordAction.OPT_OUT else None,
         )
         for (owner, digits), each in sorted(last_by_phone.items())
     ]
     allowed = {
-        (each.account_id, bool(each.sandbox), each.phone)
+        (OptOutOwner(each.account_id, bool(each.sandbox)), each.phone)
         for each in await sql.ALLOW.rows(tx, requested)
     }
     replies = [
         Reply(
-            *owner,
+            account_id=owner.account_id,
+            sandbox=owner.sandbox,
             sender=each.received.text.recipient,
             phone=each.phone,
             text=text,
@@ -49,7 +51,7 @@ async def answer(tx: HotTx, replier: Replier, heeded: AppliedKeywords, now_ms: i
             outlives_opt_outs=each.action in _TO_WHO_IS_OUT,
         )
         for (owner, digits), each in sorted(last_by_phone.items())
-        if (*owner, int(digits)) in allowed and (text := _text(heeded, each)) is not None
+        if (owner, int(digits)) in allowed and (text := _text(heeded, each)) is not None
     ]
     return await replier.send(tx, replies) if replies else set()
 
@@ -70,17 +72,22 @@ async def _due(tx: HotTx, heeded: AppliedKeywords) -> list[PhonesKeyword]:
         ):
             if_wanted.append(keyword)
     asked_phones = {
-        sql.AskedPhone(*keyword.owner, int(keyword.phone.digits), _sender(keyword))
+        sql.AskedPhone(
+            account_id=keyword.owner.account_id,
+            sandbox=keyword.owner.sandbox,
+            phone=int(keyword.phone.digits),
+            sender=_sender(keyword),
+        )
         for keyword in if_wanted
     }
     unwanted = {
-        (row.account_id, bool(row.sandbox), row.phone)
+        (OptOutOwner(row.account_id, bool(row.sandbox)), row.phone)
         for row in await sql.SUPPRESSED.rows(tx, sorted(asked_phones))
     }
     due += [
         keyword
         for keyword in if_wanted
-        if (*keyword.owner, int(keyword.phone.digits)) not in unwanted
+        if (keyword.owner, int(keyword.phone.digits)) not in unwanted
     ]
     return due
 

@@ -85,6 +85,10 @@ class Selection(NamedTuple):
     account_id: Id | None = None
     carrier_id: SmallInt | None = None
 
+    def runs(self, most: int) -> "_SelectedRuns":
+        """Returns what to ask for at most so many of the selected runs."""
+        return _SelectedRuns(account_id=self.account_id, carrier_id=self.carrier_id, most=most)
+
 
 class _SelectedRuns(Row, frozen=True):
     """Selects as `Selection` does, and limits how many runs are read."""
@@ -212,7 +216,7 @@ async def release_some(db: Database, which: Selection) -> Counter[int]:
     there are no more.
     """
     async with db.hot() as tx:
-        found = await _RESTORED_RUNS.rows(tx, _SelectedRuns(*which, RUNS_AT_ONCE))
+        found = await _RESTORED_RUNS.rows(tx, which.runs(RUNS_AT_ONCE))
         await TAKE_RUNS.rows(tx, [restored.run.key for restored in found])
         waiting = await groups.find_held(
             tx, {restored.group_id for restored in found if restored.group_id is not None}
@@ -236,5 +240,5 @@ async def cancel_some(db: Database, which: Selection, now_ms: int) -> int:
     no carrier has accepted them. Returns how many messages.
     """
     async with db.hot() as tx:
-        found = await _RESTORED_RUNS.rows(tx, _SelectedRuns(*which, BATCH_MAX))
+        found = await _RESTORED_RUNS.rows(tx, which.runs(BATCH_MAX))
         return await fail_runs(tx, [restored.run for restored in found], now_ms, "canceled")

@@ -108,17 +108,22 @@ def sums_of(tx: Connection, account_id: str, span: Span) -> list[EntrySums]:
 
 def statement_file(of: MonthStatement) -> str:
     """Returns a statement as CSV: a line for each type of entry, between the two figures."""
-    rows = [
-        ("opening", "", of.opening.sms_credits, of.opening.balance_minor),
-        *((each.type, str(each.entries), each.credits, each.amount_minor) for each in of.sums),
-        ("closing", "", of.closing.sms_credits, of.closing.balance_minor),
+    lines = [
+        line_of(COLUMNS, DELIMITER),
+        _file_line(of, "opening", "", of.opening),
+        *(
+            _file_line(of, each.type, str(each.entries), Figures(each.amount_minor, each.credits))
+            for each in of.sums
+        ),
+        _file_line(of, "closing", "", of.closing),
     ]
-    lines = [line_of(COLUMNS, DELIMITER)]
-    for line, entries, credits, amount_minor in rows:
-        amount = str(to_number(amount_minor, of.currency))
-        cells = (neutralize(of.month), line, entries, str(credits), amount, of.currency)
-        lines.append(line_of(cells, DELIMITER))
     return "".join(lines)
+
+
+def _file_line(of: MonthStatement, line: str, entries: str, figures: Figures) -> str:
+    amount = str(to_number(figures.balance_minor, of.currency))
+    cells = (neutralize(of.month), line, entries, str(figures.sms_credits), amount, of.currency)
+    return line_of(cells, DELIMITER)
 
 
 def _sum_entries(tx: Connection, whose: sa.ColumnElement[bool], span: Span) -> list[EntrySums]:

@@ -88,22 +88,34 @@ def is_due(
 
 
 def due(tx: Connection, now_ms: int, kept_ms: int = RECEIPTS_KEPT_MS) -> list[int]:
-    """Returns the quarters that are to be counted now, the newest first."""
+    """Returns the quarters that are to be counted now, the newest first. One that was not counted
+    yet and is older than all ids has nothing to be counted: so a new service does not count three
+    days in which it was not there.
+    """
     present_ms = now_ms - now_ms % QUARTER_MS
+    oldest_ms = present_ms - kept_ms
     columns = carrier_rollup_counts.c
     counted_at: dict[int, int] = {
         row.quarter_ms: row.counted_at_ms
         for row in tx.execute(
             sa.select(columns.quarter_ms, columns.counted_at_ms).where(
-                columns.quarter_ms > present_ms - kept_ms
+                columns.quarter_ms > oldest_ms
             )
         )
     }
+    kept = {"from_ms": oldest_ms, "until_ms": present_ms + QUARTER_MS}
+    first_ms = tx.execute(_FIRST, kept).scalar()
     return [
         quarter_ms
-        for quarter_ms in range(present_ms, present_ms - kept_ms, -QUARTER_MS)
-        if is_due(quarter_ms, counted_at.get(quarter_ms), now_ms, kept_ms)
+        for quarter_ms in range(present_ms, oldest_ms, -QUARTER_MS)
+        if (quarter_ms in counted_at or _has_begun(quarter_ms, first_ms))
+        and is_due(quarter_ms, counted_at.get(quarter_ms), now_ms, kept_ms)
     ]
+
+
+def _has_begun(quarter_ms: int, first_ms: int | None) -> bool:
+    """Returns whether carriers may have taken segments in a quarter, as the first id says."""
+    return first_ms is not None and first_ms < quarter_ms + QUARTER_MS
 
 
 def segments_of(tx: Connection, quarter_ms: int) -> CountedQuarter:

@@ -175,6 +175,27 @@ def test_a_quarter_is_counted_rarer_as_it_ages_and_no_more_when_its_ids_go() -> 
     assert not is_due(0, None, RECEIPTS_KEPT_MS - 60_000)  # some may be gone already
 
 
+def test_a_new_service_counts_only_quarters_since_its_first_segment(
+    db: Database, carrier_id: int
+) -> None:
+    this_ms = NOW_MS - NOW_MS % QUARTER_MS
+    counter = CarrierCounter(db, None)
+    with db.read() as tx:
+        assert carrier_rollups.due(tx, NOW_MS) == []
+    take_over(db, carrier_id, this_ms - QUARTER_MS - 1)
+    with db.read() as tx:
+        assert carrier_rollups.due(tx, NOW_MS) == [
+            this_ms,
+            this_ms - QUARTER_MS,
+            this_ms - 2 * QUARTER_MS,
+        ]
+    counted(db, counter, NOW_MS)
+    with db.write() as tx:
+        tx.execute(sa.delete(carrier_refs))
+    with db.read() as tx:  # what was counted is counted again, though its ids have gone
+        assert len(carrier_rollups.due(tx, NOW_MS + HOUR_MS)) == 3
+
+
 def test_figures_outlive_the_ids_that_they_were_counted_from(db: Database, carrier_id: int) -> None:
     take_over(db, carrier_id, NOW_MS, state="DELIVRD", after_ms=100)
     counter = CarrierCounter(db, None)

@@ -37,15 +37,7 @@ class Side:
     """A side is a process that measures in one of the two checkouts."""
 
     def __init__(self, checkout: Path, seconds: float) -> None:
-        self._process = subprocess.Popen(
-            # -P: the checkout's own bench is imported, and not the one beside this file
-            [checkout / ".venv/bin/python", "-P", SIDE, str(seconds)],
-            cwd=checkout,
-            env={**os.environ, "PYTHONPATH": str(checkout)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self._process = start_side(checkout, SIDE, str(seconds))
         self.groups_of_cases: dict[str, str] = self._answer()["cases"]
 
     def __enter__(self) -> Self:
@@ -74,7 +66,7 @@ def main(arguments: list[str]) -> int:
     ratios: dict[str, list[float]] = defaultdict(list)
     failed = 0
     with ExitStack() as stack:
-        before = stack.enter_context(Side(_checkout(options.commit), options.seconds))
+        before = stack.enter_context(Side(checkout_of(options.commit), options.seconds))
         now = stack.enter_context(Side(REPOSITORY, options.seconds))
         cases = [
             case
@@ -125,7 +117,22 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _checkout(commit: str) -> Path:
+def start_side(checkout: Path, script: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Starts a script that measures with the service and the bench of a checkout. It is asked on
+    its standard input.
+    """
+    return subprocess.Popen(
+        # -P: the checkout's own bench is imported, and not the one beside this file
+        [checkout / ".venv/bin/python", "-P", script, *arguments],
+        cwd=checkout,
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def checkout_of(commit: str) -> Path:
     """Lays COMMIT in a work tree of its own, and installs it there."""
     name = subprocess.run(
         ["git", "rev-parse", "--short", f"{commit}^{{commit}}"],

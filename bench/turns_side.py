@@ -1,5 +1,5 @@
-"""One side of `bench.turns`: it keeps a server of the checkout that it is started in, and puts load
-on it when it is asked.
+"""One side of `bench.turns` keeps a server of the checkout that it is started in, and puts load on
+it when it is asked.
 
 Its arguments are a database, `postgresql` or `sqlite`, and a load, `accept` or `bulk`. The first
 line of its output says that the server is warm. After that, each line on standard input is a number

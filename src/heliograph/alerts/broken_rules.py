@@ -1,4 +1,6 @@
-"""Finds what breaks a rule now. It reads what the page *Now* reads, with bounded statements."""
+"""Finds what breaks a rule now, with bounded statements. It reads the figures of carriers and
+processes that the page *Now* shows.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -13,7 +15,7 @@ from heliograph.alerts.watched_wallets import all_watched
 from heliograph.base.clock import DAY_MS, MINUTE_MS
 from heliograph.base.short_texts import shorten
 from heliograph.carriers import SIMULATOR_ID, LinkState
-from heliograph.monitoring import SAMPLES_LATE_MS, Situation, carrier_checks, situation
+from heliograph.monitoring import SAMPLES_LATE_MS, ServiceFigures, carrier_checks, service_figures
 from heliograph.webhooks import endpoints
 
 FOUND_MAX: Final = 20  # of one rule: when all of them break at once, more letters tell no more
@@ -43,13 +45,13 @@ class FoundBreaches(NamedTuple):
 
 class _RuleCheck(NamedTuple):
     tx: Connection
-    at: Situation
+    at: ServiceFigures
     now_ms: int
 
 
 def find_breaches_of(tx: Connection, rules: list[AlertRule], now_ms: int) -> FoundBreaches:
     """Returns the breaches of these rules at a moment."""
-    check = _RuleCheck(tx, situation(tx, now_ms), now_ms)
+    check = _RuleCheck(tx, service_figures(tx, now_ms), now_ms)
     sampled_at_ms = check.at.sampled_at_ms
     is_late = sampled_at_ms is None or now_ms - sampled_at_ms > SAMPLES_LATE_MS
     breaches: list[Breach] = []

@@ -29,7 +29,8 @@ from heliograph.monitoring.plotted_samples import (
 from heliograph.monitoring.process_figures import written_figures
 from heliograph.monitoring.process_list import RegisteredProcess
 from heliograph.monitoring.sampling import MeasuredQueue, Sampler
-from heliograph.monitoring.situation import SAMPLES_LATE_MS, Situation, Trouble, situation
+from heliograph.monitoring.service_figures import ServiceFigures, service_figures
+from heliograph.monitoring.situation import SAMPLES_LATE_MS, Trouble, situation
 
 __all__ = [
     "CARRIER_DAYS_SHOWN",
@@ -46,7 +47,7 @@ __all__ = [
     "RegisteredProcess",
     "Sampler",
     "SegmentFigures",
-    "Situation",
+    "ServiceFigures",
     "Trouble",
     "by_carrier",
     "by_country",
@@ -58,6 +59,7 @@ __all__ = [
     "carrier_rollups",
     "last_waiting",
     "parts_of",
+    "service_figures",
     "situation",
     "span_named",
     "span_of_figures",

@@ -8,22 +8,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.clock import HOUR_MS, MINUTE_MS
 from heliograph.carriers import SIMULATOR_ID, Carrier, LinkState, carrier_states, routing
 from heliograph.monitoring import carrier_checks, work_checks
 from heliograph.monitoring.carrier_errors import CarrierError, errors_of_hour
 from heliograph.monitoring.check_result import CheckResult
 from heliograph.monitoring.database_now import DatabaseNow, database_state
-from heliograph.monitoring.process_list import RegisteredProcess, registered_processes
-from heliograph.monitoring.tables import (
-    COUNTS,
-    EVERY_CARRIER,
-    LEVELS,
-    TEN_SECONDS_MS,
-    service_samples,
+from heliograph.monitoring.process_list import RegisteredProcess
+from heliograph.monitoring.service_figures import (
+    CarrierNow,
+    CarrierSample,
+    ServiceFigures,
+    samples_at,
+    service_figures,
 )
 
 SAMPLES_LATE_MS: Final = 45_000  # several in a row were not taken
@@ -51,15 +49,6 @@ class Trouble(NamedTuple):
     is_failure: bool = False  # as opposed to what only needs somebody's look
 
 
-class CarrierNow(NamedTuple):
-    """Tells how a carrier does: its figures of the last sample, and those of the last hour."""
-
-    carrier: Carrier
-    levels: Mapping[str, int]
-    rates: Mapping[str, float]
-    hour: Mapping[str, int]
-
-
 class Situation(NamedTuple):
     """Tells how the service does. `levels` and `rates` are the whole service's."""
 
@@ -73,87 +62,30 @@ class Situation(NamedTuple):
     database: DatabaseNow
 
 
-class _CarrierSample(NamedTuple):
-    at_ms: int
-    levels: dict[str, int]
-    rates: dict[str, float]
-
-
-_NO_SAMPLE: Final = _CarrierSample(0, dict.fromkeys(LEVELS, 0), dict.fromkeys(COUNTS, 0.0))
-
-
 def situation(tx: Connection, now_ms: int) -> Situation:
     """Returns how the service does at a moment."""
-    sampled_at_ms = tx.execute(
-        sa.select(sa.func.max(service_samples.c.at_ms)).where(
-            service_samples.c.step_ms == TEN_SECONDS_MS
-        )
-    ).scalar()
-    last = _samples(tx, sampled_at_ms)
-    before = _samples(tx, None if sampled_at_ms is None else sampled_at_ms - COMPARED_MS)
-    hour = _hour(tx, now_ms)
-    carriers = [
-        CarrierNow(
-            carrier,
-            last.get(carrier.id, _NO_SAMPLE).levels,
-            last.get(carrier.id, _NO_SAMPLE).rates,
-            hour.get(carrier.id, dict.fromkeys(COUNTS, 0)),
-        )
-        for carrier in carrier_states.served_carriers(tx)
-    ]
-    processes = registered_processes(tx)
+    now = service_figures(tx, now_ms)
+    sampled_at_ms = now.sampled_at_ms
+    before = samples_at(tx, None if sampled_at_ms is None else sampled_at_ms - COMPARED_MS)
     database = database_state(tx)
-    service = last.get(EVERY_CARRIER, _NO_SAMPLE)
     troubles = [
-        *_of_processes(processes, now_ms),
+        *_of_processes(now.processes, now_ms),
         *_of_database(database),
-        *_of_carriers(tx, carriers, before, now_ms),
-        *_of_checks(tx, carriers, processes, now_ms),
-        *_of_samples(service, sampled_at_ms, now_ms),
+        *_of_carriers(tx, now.carriers, before, now_ms),
+        *_of_checks(tx, now.carriers, now.processes, now_ms),
+        *_of_samples(now, now_ms),
     ]
     troubles.sort(key=lambda trouble: not trouble.is_failure)  # stable: else as they were found
     return Situation(
         troubles[:TROUBLES_MAX],
-        carriers,
-        processes,
-        levels=service.levels,
-        rates=service.rates,
+        now.carriers,
+        now.processes,
+        levels=now.levels,
+        rates=now.rates,
         sampled_at_ms=sampled_at_ms,
         errors=errors_of_hour(tx, now_ms),
         database=database,
     )
-
-
-def _samples(tx: Connection, at_ms: int | None) -> dict[int, _CarrierSample]:
-    """Returns the samples of all carriers that begin at a moment."""
-    if at_ms is None:
-        return {}
-    columns = service_samples.c
-    query = sa.select(service_samples).where(
-        columns.step_ms == TEN_SECONDS_MS, columns.at_ms == at_ms
-    )
-    return {
-        row.carrier_id: _CarrierSample(
-            row.at_ms,
-            {name: int(row._mapping[name]) for name in LEVELS},
-            {name: row._mapping[name] * 1_000 / row.covered_ms for name in COUNTS},
-        )
-        for row in tx.execute(query)
-    }
-
-
-def _hour(tx: Connection, now_ms: int) -> dict[int, dict[str, int]]:
-    """Returns what was counted of each carrier in the last hour, to the minute."""
-    columns = service_samples.c
-    query = (
-        sa.select(columns.carrier_id, *(sa.func.sum(columns[name]).label(name) for name in COUNTS))
-        .where(columns.step_ms == MINUTE_MS, columns.at_ms >= now_ms - HOUR_MS)
-        .group_by(columns.carrier_id)
-    )
-    return {
-        row.carrier_id: {name: int(row._mapping[name]) for name in COUNTS}
-        for row in tx.execute(query)
-    }
 
 
 def _of_processes(processes: list[RegisteredProcess], now_ms: int) -> Iterator[Trouble]:
@@ -212,7 +144,7 @@ def _of_database(database: DatabaseNow) -> Iterator[Trouble]:
 
 
 def _of_carriers(
-    tx: Connection, carriers: list[CarrierNow], before: Mapping[int, _CarrierSample], now_ms: int
+    tx: Connection, carriers: list[CarrierNow], before: Mapping[int, CarrierSample], now_ms: int
 ) -> Iterator[Trouble]:
     unbound = carrier_states.unbound_links(tx)
     for now in carriers:
@@ -245,7 +177,7 @@ def _down(carrier: Carrier, now_ms: int) -> Trouble:
     )
 
 
-def _backlog(now: CarrierNow, before: _CarrierSample | None) -> Iterator[Trouble]:
+def _backlog(now: CarrierNow, before: CarrierSample | None) -> Iterator[Trouble]:
     """Tells of a queue that grows: more waits than some minutes ago, and for too long. Where no
     sample was taken then, it is not said how much more.
     """
@@ -283,16 +215,15 @@ def _of_checks(
     yield from _troubles(carrier_checks.routes(by_id, routing.all_routes(tx)))
 
 
-def _of_samples(
-    service: _CarrierSample, sampled_at_ms: int | None, now_ms: int
-) -> Iterator[Trouble]:
+def _of_samples(now: ServiceFigures, now_ms: int) -> Iterator[Trouble]:
+    sampled_at_ms = now.sampled_at_ms
     if sampled_at_ms is not None and now_ms - sampled_at_ms > SAMPLES_LATE_MS:
         yield Trouble(
             f"The figures below are {(now_ms - sampled_at_ms) // 1_000} s old.",
             "See whether heliograph serve, a worker or a scheduler runs: one of them takes samples"
             " every ten seconds.",
         )
-    waiting = service.levels["webhooks_waiting"]
+    waiting = now.levels["webhooks_waiting"]
     if waiting >= WEBHOOKS_MIN:
         yield Trouble(
             f"{_grouped(waiting)} events or more wait for webhook endpoints.",

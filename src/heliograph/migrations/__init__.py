@@ -1,1 +1,1 @@
-"""Alembic's migrations: each is frozen once released."""
+"""Holds Alembic's migrations. Each is frozen once it is released."""

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the migrations on the connection that `database/migrate.py` hands over."""
+"""Runs the migrations for Alembic, on the connection that `database/migrate.py` hands over."""
 
 from alembic import context
 

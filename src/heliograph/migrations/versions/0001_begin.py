@@ -1,4 +1,6 @@
-"""The first schema: accounts, keys, wallet and ledger, senders, carriers, messages and their way out."""
+"""Makes the first schema: accounts, keys, wallet and ledger, senders, carriers, messages and
+how they are sent.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -546,7 +548,8 @@ def upgrade() -> None:
         postgresql_with={"fillfactor": 50},
     )
     if op.get_bind().dialect.name == "postgresql":
-        # catches ids of a wrong clock; the months' own partitions are made ahead by database/migrate.py
+        # catches ids of a wrong clock; the months' own partitions are made ahead by
+        # database/migrate.py
         op.execute(
             "CREATE TABLE messages_default PARTITION OF messages DEFAULT WITH (fillfactor = 70)"
         )

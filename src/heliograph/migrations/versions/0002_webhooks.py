@@ -1,4 +1,6 @@
-"""Webhooks: endpoints, events, and what waits, was delivered and was tried; and notices to an account's users."""
+"""Adds webhooks: endpoints, events, what waits, what was delivered and what was tried. It adds
+notices to an account's users, too.
+"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Processes waive their part of a carrier's rate."""
+"""Lets processes waive their part of a carrier's rate."""
 
 import sqlalchemy as sa
 from alembic import op

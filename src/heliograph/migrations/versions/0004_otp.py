@@ -1,4 +1,4 @@
-"""One-time passwords, and ranges of numbers that they were sent to."""
+"""Adds one-time passwords, and the ranges of numbers that they were sent to."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,6 @@
-"""Connect: customers, those of the sandbox with figures of their own; and what the operator sells SMS credits for."""
+"""Adds Connect: customers, figures of their own for those of the sandbox, and the prices at
+which the operator sells SMS credits.
+"""
 
 import sqlalchemy as sa
 from alembic import op

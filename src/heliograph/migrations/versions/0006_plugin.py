@@ -1,4 +1,4 @@
-"""The site plugin: linked sites, and what they tell."""
+"""Adds the site plugin: linked sites, and what they report."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Sender IDs: which ones look alike, their history, and reserved names."""
+"""Stores which sender IDs look alike, their history, and reserved names."""
 
 import re
 
@@ -55,7 +55,7 @@ def upgrade() -> None:
 
 
 def _skeleton(sender: str) -> str:
-    """As it was when this migration was written."""
+    """Returns the skeleton as it was when this migration was written."""
     if sender.isdigit():
         return sender
     letters = re.sub(r"[ \-_&.]", "", sender.lower()).translate(

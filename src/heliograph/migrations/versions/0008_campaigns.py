@@ -1,4 +1,4 @@
-"""Contacts, campaigns, and what belongs together of their messages."""
+"""Adds contacts and campaigns, and stores which messages belong together."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,9 +8,11 @@ down_revision = "0007"
 
 ID = sa.Uuid(as_uuid=False)
 
-# The pieces of three characters that a text has, fewer at its end, each behind the number of its shelf: `7.kof`, `7.ofi`, `7.fi`, `7.i`.
+# The pieces of three characters that a text has, fewer at its end, each behind the number of its
+# shelf: `7.kof`, `7.ofi`, `7.fi`, `7.i`.
 GRAMS = """
-CREATE FUNCTION contact_grams(shelf integer, searched text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+CREATE FUNCTION contact_grams(shelf integer, searched text) RETURNS tsvector
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
     grams text[];
     lead text := shelf::text || '.';

@@ -1,4 +1,4 @@
-"""How far retention has come."""
+"""Stores how far retention has come."""
 
 import sqlalchemy as sa
 from alembic import op

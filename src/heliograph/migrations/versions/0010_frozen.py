@@ -1,4 +1,4 @@
-"""Who was left out of a file's numbers when its audience was frozen."""
+"""Stores who was left out of a file's numbers when its audience was frozen."""
 
 import sqlalchemy as sa
 from alembic import op

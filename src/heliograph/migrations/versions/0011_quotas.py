@@ -1,6 +1,8 @@
-"""Quotas of what an account may have stored in a day, and counts of one-time passwords that nobody gives back.
+"""Adds quotas of what an account may have stored in a day, and counts of one-time passwords
+that nobody gives back.
 
-The version before goes on working: it knows nothing of the new tables, and each new column may be empty or has a default.
+The version before goes on working: it knows nothing of the new tables, and each new column may be
+empty or has a default.
 """
 
 from collections import defaultdict
@@ -124,12 +126,15 @@ def upgrade() -> None:
 
 
 def _count_the_last_day() -> None:
-    """Begins each tally with what is known of the last 24 hours: an account that sends much today is not held for one without a past."""
+    """Begins each tally with what is known of the last 24 hours, so that an account that sends much
+    today is not held for one without a past.
+    """
     rows = (
         op.get_bind()
         .execute(
             sa.text("""
-        SELECT CAST(account_id AS VARCHAR(36)), created_at_ms / 3600000, max(phone), count(*), count(verified_at_ms), max(created_at_ms)
+        SELECT CAST(account_id AS VARCHAR(36)), created_at_ms / 3600000, max(phone), count(*),
+            count(verified_at_ms), max(created_at_ms)
         FROM otps WHERE NOT sandbox GROUP BY 1, 2, substr(CAST(phone AS VARCHAR(15)), 1, 7)""")
         )
         .all()

@@ -1,4 +1,6 @@
-"""What the database knows of itself: which versions can work with its schema, and where it is at home."""
+"""Stores what the database knows of itself: which versions can work with its schema, and which
+installation it belongs to.
+"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,5 @@
-"""What counts for a partner and its customers together: credits that were moved, and one-time passwords that nobody gives back.
+"""Adds what counts for a partner and its customers together: credits that were moved, and
+one-time passwords that nobody gives back.
 
 The version before goes on working: each new column has a default, and a tally is one that it knows.
 """
@@ -17,7 +18,7 @@ HOURS, DAYS = 24, 8
 
 
 class Counts(NamedTuple):
-    """Of one tally, up to its last hour (since 1970)."""
+    """Holds the counts of one tally up to its last hour (since 1970)."""
 
     hour: int
     sent: list[int]
@@ -50,7 +51,9 @@ def upgrade() -> None:
 
 
 def _count_customers_with_their_partners() -> None:
-    """Begins each partner's tallies with what its customers sent and verified: a partner of many is not held for one without a past."""
+    """Begins each partner's tallies with what its customers sent and verified, so that a partner of
+    many is not held for one without a past.
+    """
     bind = op.get_bind()
     columns = "t.account_id, t.country_code, t.hour, t.sent, t.verified, t.best, t.changed_at_ms"
     customers = bind.execute(
@@ -118,7 +121,9 @@ def _read(row: Sequence[Any]) -> Counts:
 
 
 def _sum(one: Counts, other: Counts) -> Counts:
-    """Of both, up to the later one's hour. The best hours are added up, though they need not have been the same ones: rather too many."""
+    """Returns the sum of both, up to the later one's hour. The best hours are added up, though they
+    need not have been the same ones. That is rather too many than too few.
+    """
     hour = max(one.hour, other.hour)
     first, second = (_moved(counts, hour) for counts in (one, other))
     return Counts(

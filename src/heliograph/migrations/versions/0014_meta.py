@@ -1,4 +1,4 @@
-"""What plugins tell beside a log entry or an event.
+"""Stores what plugins tell beside a log entry or an event.
 
 The version before goes on working: it leaves the new columns null.
 """

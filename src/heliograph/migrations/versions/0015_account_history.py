@@ -1,4 +1,4 @@
-"""Who suspended or resumed an account, when and why.
+"""Stores who suspended or resumed an account, when and why.
 
 The version before goes on working: it neither reads nor writes it.
 """

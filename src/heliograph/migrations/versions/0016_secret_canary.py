@@ -1,4 +1,5 @@
-"""Which secret key the database's secrets are under, and which keys each process knows, so that the key can be replaced.
+"""Stores which secret key the database's secrets are sealed with, and which keys each process
+knows, so that the key can be replaced.
 
 The version before goes on working: it reads neither, and its processes' `secret_keys` are null.
 """

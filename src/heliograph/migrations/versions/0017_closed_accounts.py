@@ -1,6 +1,7 @@
-"""Accounts that were closed, and when.
+"""Stores which accounts were closed, and when.
 
-The version before goes on working: it takes a closed account for a suspended one, and its wallet for an empty one.
+The version before goes on working: it takes a closed account for a suspended one, and its wallet
+for an empty one.
 """
 
 import sqlalchemy as sa

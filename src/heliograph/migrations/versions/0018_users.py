@@ -1,4 +1,4 @@
-"""Users of the portal, their roles in accounts, their sign-in links and sessions.
+"""Adds users of the portal, their roles in accounts, their sign-in links and their sessions.
 
 The version before goes on working: it knows nothing of the new tables.
 """

@@ -1,5 +1,5 @@
-"""Passwords of users, the browsers that a user has signed in with, and how often passwords were
-tried.
+"""Adds passwords of users, the browsers that a user has signed in with, and how often
+passwords were tried.
 
 The version before goes on working: it knows nothing of the new tables.
 """

@@ -1,4 +1,4 @@
-"""Invitations to accounts, and mail that is to be sent.
+"""Adds invitations to accounts, and mails that are to be sent.
 
 The version before goes on working: it knows nothing of the new tables.
 """

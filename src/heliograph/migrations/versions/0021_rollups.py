@@ -1,4 +1,4 @@
-"""Roll-ups: what became of messages, by quarter of an hour.
+"""Adds roll-ups: they say what became of messages, by quarter of an hour.
 
 All quarters that have messages are marked here, and counted once the service runs. The version
 before marks nothing; what it changes meanwhile is counted within six hours after it has ended.
@@ -89,7 +89,7 @@ def upgrade() -> None:
 
 
 def _mark_all() -> None:
-    """Marks all quarters of an hour that have messages: each is found by the index of ids."""
+    """Marks all quarters of an hour that have messages. Each is found by the index of ids."""
     connection = op.get_bind()
     messages = sa.table("messages", sa.column("id", ID))
     marks = sa.table(

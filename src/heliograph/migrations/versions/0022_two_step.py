@@ -1,5 +1,6 @@
-"""What beside a password or a link lets a user in: codes of an authenticator app, recovery codes,
-and passkeys. People who sign up, until they have opened the link that was mailed to them.
+"""Adds what lets a user in beside a password or a link: codes of an authenticator app,
+recovery codes and passkeys. It also adds people who sign up, until they have opened the link that
+was mailed to them.
 
 The version before goes on working: it knows nothing of the new tables.
 """

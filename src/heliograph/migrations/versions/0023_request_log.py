@@ -1,4 +1,4 @@
-"""The request log, and the audit log.
+"""Adds the request log and the audit log.
 
 The version before goes on working: it knows nothing of the new tables.
 """

@@ -1,4 +1,4 @@
-"""The language that a user has chosen, and that of a mail.
+"""Stores the language that a user has chosen, and that of a mail.
 
 The version before goes on working: it knows nothing of the new columns.
 """

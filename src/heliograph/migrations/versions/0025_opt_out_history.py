@@ -1,4 +1,5 @@
-"""Each opt-out and opt-in of a contact: when, and by whom; and imports of files of contacts.
+"""Stores each opt-out and opt-in of a contact: when it was, and by whom. It adds imports of
+files of contacts, too.
 
 The version before goes on working: what it changes meanwhile is not recorded, and it imports files
 by itself.

@@ -1,4 +1,4 @@
-"""An index of the events of sites, so that the page of one reads no other account's.
+"""Adds an index of the events of sites, so that the page of one site reads no other account's.
 
 It is built beside what goes on. The version before does not need it.
 """

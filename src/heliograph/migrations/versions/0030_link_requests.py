@@ -1,4 +1,5 @@
-"""Email addresses that a sign-in link was asked for, until it is looked at whose they are.
+"""Stores email addresses that a sign-in link was asked for, until it is found out whose they
+are.
 
 The version before goes on working: it knows nothing of the new table.
 """

@@ -1,4 +1,4 @@
-"""Operators of the service, what they changed, and how a session was opened.
+"""Adds operators of the service, stores what they changed, and how a session was opened.
 
 The version before goes on working: it opens sessions that are not good enough for the console. It
 has no audit log, so it needs nothing of the CHECK that grows wider.

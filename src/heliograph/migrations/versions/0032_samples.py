@@ -1,5 +1,5 @@
-"""Samples of the service's figures, for the plots of the operator's console, and what each process
-tells of itself with its beat.
+"""Adds samples of the service's figures, for the plots of the operator's console. It also
+stores what each process tells of itself with its beat.
 
 The version before goes on working: its processes tell nothing, and write no samples.
 """

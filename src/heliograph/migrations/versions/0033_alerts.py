@@ -1,5 +1,5 @@
-"""Alerts: the rules that operators changed, who is told, the wallets that are watched, what was
-wrong and when, and what was told to whom.
+"""Adds alerts: the rules that operators changed, who is told, the wallets that are watched,
+what was wrong and when, and what was told to whom.
 
 The version before goes on working: its processes look for no alerts.
 """

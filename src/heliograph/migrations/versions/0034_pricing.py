@@ -1,4 +1,4 @@
-"""What carriers charge, and rate sheets that the operator uploads and plans.
+"""Stores what carriers charge, and adds rate sheets that the operator uploads and plans.
 
 The version before goes on working: it knows neither, and applies no sheet.
 """

@@ -1,4 +1,5 @@
-"""Carriers can be paused, and their figures by country and hour are kept for the operator's console.
+"""Lets carriers be paused, and keeps their figures by country and hour for the operator's
+console.
 
 The version before goes on working: its processes hand texts over to a paused carrier, and count
 nothing here.

@@ -1,4 +1,4 @@
-"""The ledger's sums by hour, and proofs of the ledger that the console asks for.
+"""Adds the ledger's sums by hour, and proofs of the ledger that the console asks for.
 
 The version before goes on working: it adds nothing up, and proves by the command alone.
 """

@@ -1,4 +1,4 @@
-"""Operators who look at the portal of an account, and documents of sender IDs.
+"""Stores which operators look at the portal of an account, and adds documents of sender IDs.
 
 The version before goes on working: it lets nobody look, and attaches nothing.
 """

@@ -1,4 +1,4 @@
-"""Weights of the carriers of a route.
+"""Adds weights of the carriers of a route.
 
 The version before goes on working: it sends what such a route gets to the first carrier that is up.
 """

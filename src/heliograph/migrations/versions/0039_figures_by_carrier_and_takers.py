@@ -1,9 +1,9 @@
-"""What carriers' segments were charged and cost, and the ledger's sums by hour with both sides of
-transfers.
+"""Stores what carriers' segments were charged and cost, and the ledger's sums by hour with
+both sides of transfers.
 
 The version before goes on working. It counts no money of carriers: a quarter of an hour is counted
-again while its ids are there. It adds up the giver's side alone, and says so by leaving out
-the new column: such hours are added up again.
+again while its ids are there. It adds up the giver's side alone, and says so by leaving out the new
+column: such hours are added up again.
 """
 
 import sqlalchemy as sa

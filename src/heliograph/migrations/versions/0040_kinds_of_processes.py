@@ -1,4 +1,4 @@
-"""The comment of a process's kind names the console too.
+"""Lets the comment of a process's kind name the console too.
 
 Nobody reads it but people. Only PostgreSQL keeps comments; SQLite would copy the table for it.
 """

@@ -1,4 +1,4 @@
-"""Numbers, the texts that come in to them, and the parts of texts that are not whole yet.
+"""Adds numbers, the texts that come in to them, and the parts of texts that are not whole yet.
 
 The version before goes on working: it acknowledges texts, and stores none.
 """

@@ -1,4 +1,4 @@
-"""Opt-outs that outlive contacts. Whoever has opted out today is carried over.
+"""Adds opt-outs that outlive contacts. Whoever has opted out today is carried over.
 
 The copy reads the index of contacts that have opted out and locks nothing that the version before
 writes to. What that version changes meanwhile is in its contacts, and in the history of opt-outs.

@@ -1,4 +1,4 @@
-"""Keywords: words that a handset sends, and that do something.
+"""Adds keywords: words that a handset sends, and that do something.
 
 The version before goes on working: it heeds none.
 """

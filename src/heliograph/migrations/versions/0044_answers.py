@@ -1,5 +1,5 @@
-"""What answers what: a handset's text a message of ours, and a send of ours a handset's text. And
-whose the other texts to a shared number are.
+"""Stores what answers what: a handset's text answers a message of ours, and a send of ours
+answers a handset's text. It also stores whose the other texts to a shared number are.
 
 The version before goes on working: it stores texts without saying what they answer, and those to
 shared numbers as nobody's.

@@ -1,5 +1,5 @@
-"""An index of the texts from handsets by the phone that wrote them, so that a conversation is read
-without the account's other texts.
+"""Adds an index of the texts from handsets by the phone that wrote them, so that a
+conversation is read without the account's other texts.
 
 It is built beside what goes on. The version before does not need it.
 """

@@ -1,4 +1,4 @@
-"""An index of the addresses of sites, for the search for an account by one.
+"""Adds an index of the addresses of sites, for the search for an account by one.
 
 It is built beside what goes on. The version before does not need it.
 """

@@ -1,5 +1,5 @@
-"""Which accounts may send transactional texts, which reach who has opted out: none, until the
-operator says so.
+"""Stores which accounts may send transactional texts, which reach people who have opted out.
+None may until the operator says so.
 
 The version before goes on working: it makes accounts that may not.
 """

@@ -1,5 +1,5 @@
-"""An index of an account's opt-outs by their age that no look for a phone can take. It takes the
-place of one that could be taken so, and then read all opt-outs of the account.
+"""Adds an index of an account's opt-outs by their age. No look for a phone can take it. It
+takes the place of an index that could be taken so, and then read all opt-outs of the account.
 
 It is built beside what goes on. The version before knows no opt-outs of this kind.
 """

@@ -1,5 +1,5 @@
-"""The index goes whose place the one of 0048 has taken. The lock that this needs is held for a
-moment.
+"""Removes the index whose place the one of 0048 has taken. The lock that this needs is held
+for a moment.
 """
 
 from alembic import op

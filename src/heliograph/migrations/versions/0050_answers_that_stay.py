@@ -1,4 +1,5 @@
-"""Which of our answers no later opt-out withdraws: those that confirm one, and those to HELP.
+"""Stores which of our answers no later opt-out withdraws: those that confirm one, and those to
+HELP.
 
 The version before goes on working: it stores no answers. What is queued meanwhile may be withdrawn.
 """

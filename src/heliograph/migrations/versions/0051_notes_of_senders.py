@@ -1,4 +1,5 @@
-"""Whether a note of an opt-out is about all texts of the account, or about those of a sender.
+"""Stores whether a note of an opt-out is about all texts of the account, or about those of a
+sender.
 
 The version before goes on working. It takes each note for one about all texts: what campaigns that
 are sending at that moment have for the phone is withdrawn, also if only another sender is meant.

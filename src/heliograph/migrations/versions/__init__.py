@@ -1,1 +1,1 @@
-"""The migrations, in order of their numbers."""
+"""Holds the migrations, in order of their numbers."""

@@ -18,7 +18,8 @@ from heliograph.messages.retention import erase_texts
 from heliograph.messages.tables import sends
 from heliograph.otp.limits import VALID_MS
 from heliograph.otp.sealed_text import text_sealer
-from heliograph.otp.tables import KEPT_MS, otps
+from heliograph.otp.states import KEPT_MS
+from heliograph.otp.tables import otps
 
 ERASED_AFTER_MS: Final = 2 * VALID_MS  # what was accepted last by a slow transaction is seen, too
 ROWS_AT_ONCE: Final = 1_000  # in one transaction: about 10 ms

@@ -26,7 +26,8 @@ from heliograph.otp.issue_sql import (
 )
 from heliograph.otp.limits import Otp, failures_kept, refusal_to_send
 from heliograph.otp.range_guard import BLOCKED_MS, Range, decode_times, digits_of, encode_times
-from heliograph.otp.tables import ALL_COUNTRIES, KEPT_MS
+from heliograph.otp.states import KEPT_MS
+from heliograph.otp.tables import ALL_COUNTRIES
 from heliograph.otp.tallies import TallyKeyOf, store_tallies, tallies_at
 from heliograph.otp.unverified_allowance import OtpTally, TooManyUnverified, country_of
 

@@ -7,13 +7,16 @@ it was sent (otp/limits.py).
 
 from typing import Final
 
+from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.database.transitions import Transitions
 
 PENDING: Final = "pending"
 LOCKED: Final = "locked"
 VERIFIED: Final = "verified"
 
-_PRUNED: Final = "25 hours after it was sent"
+# an hour longer than anything of it counts: clocks of several machines differ
+KEPT_MS: Final = DAY_MS + HOUR_MS
+_PRUNED: Final = f"{KEPT_MS // HOUR_MS} hours after it was sent"
 OTP: Final = Transitions(
     meanings={
         PENDING: "nobody has given its code back; it can be verified while it is valid",

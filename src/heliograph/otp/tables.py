@@ -9,6 +9,7 @@ from heliograph.base.clock import DAY_MS
 from heliograph.database.database import RawId, metadata
 from heliograph.database.postgresql.table_options import only_where
 from heliograph.database.pruning import PruningRule
+from heliograph.otp.states import KEPT_MS
 
 # An OTP has the id of its send, so that its message, and the answer to it, follow from one number.
 otps = sa.Table(
@@ -115,8 +116,6 @@ otp_tallies = sa.Table(
 )
 
 ALL_COUNTRIES = "*"
-# an hour longer than anything of it counts: clocks of several machines differ
-KEPT_MS = DAY_MS + 3_600_000
 TALLIES_KEPT_MS = 9 * DAY_MS  # a day longer than the best hour of a week counts
 KEPT = (
     PruningRule(otps.name, "id", KEPT_MS),

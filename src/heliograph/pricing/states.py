@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from heliograph.base.clock import DAY_MS
 from heliograph.database.transitions import Transitions
 
 UPLOADED: Final = "uploaded"
@@ -9,7 +10,8 @@ PLANNED: Final = "planned"
 APPLIED: Final = "applied"
 WITHDRAWN: Final = "withdrawn"
 
-_PRUNED: Final = "400 days after it was uploaded"
+SHEETS_KEPT_MS: Final = 400 * DAY_MS  # as long as the audit logs, which tell of them
+_PRUNED: Final = f"{SHEETS_KEPT_MS // DAY_MS} days after it was uploaded"
 SHEET: Final = Transitions(
     meanings={
         UPLOADED: "it was uploaded, and nobody has said yet that it holds",

@@ -4,13 +4,12 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from heliograph.base.clock import DAY_MS
 from heliograph.base.short_texts import EMAIL_MAX, REASON_MAX
 from heliograph.database.database import RawId, metadata
 from heliograph.database.pruning import PruningRule
+from heliograph.pricing.states import SHEETS_KEPT_MS
 
 SHEET_NAME_MAX: Final = 128  # characters of a file's name
-SHEETS_KEPT_MS: Final = 400 * DAY_MS  # as long as the audit logs, which tell of them
 
 carrier_costs = sa.Table(
     "carrier_costs",

@@ -17,13 +17,21 @@ class DailyCapReached(RateLimited):
     reason = "daily_cap_reached"
 
 
+def left_today(cap: int | None, spent: int) -> int | None:
+    """Returns the credits that may still leave the account today, or None if there is no bound.
+    `spent` is today's. It is below zero when the cap was lowered since.
+    """
+    return None if cap is None else cap - spent
+
+
 def refusal_to_spend(
     cap: int | None, spent: int, credits: int, now_ms: int
 ) -> DailyCapReached | None:
     """Returns why `credits` more may not leave the account today, or None if they may. `cap` None
     means no bound. `spent` is today's.
     """
-    if cap is None or spent + credits <= cap:
+    left = left_today(cap, spent)
+    if left is None or credits <= left:
         return None
     return DailyCapReached(
         f"This account may spend {cap} credits a day, and has spent {spent}, including credits"

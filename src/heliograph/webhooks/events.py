@@ -18,6 +18,7 @@ from heliograph.base.json import encode
 from heliograph.database.hot import HotTx, run_in
 from heliograph.webhooks import events_sql
 from heliograph.webhooks.events_sql import EventAccount, ForEndpoint, ListeningEndpoint, StoredEvent
+from heliograph.webhooks.tables import ListenerWords
 
 EVENT_PREFIX: Final = "evt"
 DELIVERIES_WAIT: Final = "webhooks"  # something waits for an endpoint
@@ -82,30 +83,20 @@ class EventRows(NamedTuple):
     missed: list[ForEndpoint]
 
 
-class _ListenerColumns(NamedTuple):
-    """Holds an endpoint as `tables.LISTENERS_TEXT` spells it, in the order of its columns."""
-
-    endpoint_id: str
-    sandbox: str
-    enabled: str
-    is_customer: str
-    kinds: str
-
-
 @lru_cache(4_096)
 def _endpoints(account_id: str, listeners: str) -> tuple[ListeningEndpoint, ...]:
     """Parses the text that `tables.LISTENERS_TEXT` made of the endpoints of an account (raw id)."""
     found = []
     for listener in listeners.split(";"):
-        columns = _ListenerColumns(*listener.split(" "))
+        words = ListenerWords(**dict(zip(ListenerWords._fields, listener.split(" "), strict=True)))
         found.append(
             ListeningEndpoint(
                 account_id,
-                columns.is_customer == "1",
-                columns.endpoint_id.replace("-", ""),
-                columns.sandbox == "1",
-                columns.kinds,
-                columns.enabled == "1",
+                is_customer=words.is_customer == "1",
+                endpoint_id=words.endpoint_id.replace("-", ""),
+                sandbox=words.sandbox == "1",
+                kinds=words.kinds,
+                enabled=words.enabled == "1",
             )
         )
     return tuple(found)

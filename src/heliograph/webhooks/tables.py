@@ -6,7 +6,7 @@ to `webhook_deliveries`. So the queue holds only what is still to be done, and a
 backlog lies in a range of its own.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 
@@ -151,19 +151,40 @@ KEPT: Final = (
     PruningRule("webhook_events", "id", EVENTS_KEPT_MS),
 )
 
+ENDPOINTS_EXIST: Final = "(SELECT EXISTS (SELECT 1 FROM webhook_endpoints))"
+
+
+class ListenerWords(NamedTuple):
+    """Holds the words of an endpoint in the text of `LISTENERS_TEXT`; or the SQL that gives each
+    of them, where the text is made.
+    """
+
+    endpoint_id: str
+    sandbox: str
+    enabled: str
+    is_customer: str
+    kinds: str
+
+
 # The endpoints `e` that hear of the account `a`, as one text, which `events.parse_listeners` reads:
 # for statements that read an account's rows anyway.
-ENDPOINTS_EXIST: Final = "(SELECT EXISTS (SELECT 1 FROM webhook_endpoints))"
-_LISTENER: Final = (
-    "e.id || ' ' || {sandbox} || ' ' || {enabled} || ' ' || {customer} || ' ' || e.kinds"
+_LISTENER_POSTGRESQL: Final = " || ' ' || ".join(
+    ListenerWords(
+        endpoint_id="e.id",
+        sandbox="e.sandbox::int",
+        enabled="(e.disabled_at_ms IS NULL)::int",
+        is_customer="(a.parent_id IS NOT NULL)::int",
+        kinds="e.kinds",
+    )
 )
-_LISTENER_POSTGRESQL: Final = _LISTENER.format(
-    sandbox="e.sandbox::int",
-    enabled="(e.disabled_at_ms IS NULL)::int",
-    customer="(a.parent_id IS NOT NULL)::int",
-)
-_LISTENER_SQLITE: Final = _LISTENER.format(
-    sandbox="e.sandbox", enabled="(e.disabled_at_ms IS NULL)", customer="(a.parent_id IS NOT NULL)"
+_LISTENER_SQLITE: Final = " || ' ' || ".join(
+    ListenerWords(
+        endpoint_id="e.id",
+        sandbox="e.sandbox",
+        enabled="(e.disabled_at_ms IS NULL)",
+        is_customer="(a.parent_id IS NOT NULL)",
+        kinds="e.kinds",
+    )
 )
 LISTENERS_TEXT: Final = f"string_agg({_LISTENER_POSTGRESQL}, ';')"
 LISTENERS_TEXT_SQLITE: Final = f"group_concat({_LISTENER_SQLITE}, ';')"

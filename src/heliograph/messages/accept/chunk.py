@@ -20,7 +20,6 @@ from heliograph.messages.accept.batch import SendBatch, send_of
 from heliograph.messages.accept.judge import (
     AcceptedSend,
     AccountFacts,
-    WalletState,
     approved_sender,
 )
 from heliograph.messages.accept.pricing import price
@@ -38,6 +37,7 @@ from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Ranks
 from heliograph.messages.read.message import CAMPAIGN_PREFIX
 from heliograph.requests import UsedKeys
 from heliograph.text import Phone
+from heliograph.wallet import daily_cap
 
 # recipients with texts of their own that are laid out while PostgreSQL stores those before
 PIECE: Final = 500
@@ -150,7 +150,8 @@ class _ChunkFilling:
         self._offers = tariff.offers(wanted.account_id, facts.countries, sandbox=wanted.sandbox)
         self._wallet = batch.wallet(wanted.account_id)
         self._number = ids.new_number()
-        self._left = _left_today(self._wallet, facts, batch.now_ms)
+        left = daily_cap.left_today(facts.daily_credits, self._wallet.spent_today(batch.now_ms))
+        self._left = self._wallet.sms_credits if left is None else left
         self.taken = self.refused = 0
         self.stopped: str | None = None
         self.wanted: int | None = None
@@ -255,10 +256,3 @@ class _ChunkFilling:
             self._queued,
             ids.text_of_raw(CAMPAIGN_PREFIX, self._wanted.campaign_id),
         )
-
-
-def _left_today(wallet: WalletState, facts: AccountFacts, now_ms: int) -> int:
-    """Returns the credits that the account's daily cap still allows."""
-    if facts.daily_credits is None:
-        return wallet.sms_credits
-    return facts.daily_credits - wallet.spent_today(now_ms)

@@ -104,6 +104,15 @@ class Decision(Enum):
     RECEIPT = "receipt"
 
 
+# after each of them, the carrier has the segments that it is about
+LEAVES_TO_CARRIER: Final = (
+    Decision.SENT,
+    Decision.DELIVERED,
+    Decision.UNDELIVERABLE,
+    Decision.RECEIPT,
+)
+
+
 class DecidedBy(NamedTuple):
     """Says who decided, and why."""
 

@@ -109,16 +109,16 @@ _SENT_BY: Final = portable(
         WHERE message_id = m.id), 0) AS decided_at_ms
     FROM messages m WHERE m.id = :message_id""",
 )
+_LEAVES_TO_CARRIER: Final = ", ".join(f"'{each.value}'" for each in decide.LEAVES_TO_CARRIER)
 _HOLDERS: Final = portable(
     _Within,
     _CarrierOfSegments,
-    """
+    f"""
     SELECT held.carrier_id, c.name, held.parts FROM (
         SELECT carrier_id, parts FROM carrier_refs WHERE message_id = :message_id
             AND created_at_ms >= :since_ms AND created_at_ms <= :until_ms
         UNION ALL SELECT carrier_id, parts FROM operator_decisions
-        WHERE message_id = :message_id AND decision IN ('sent', 'delivered', 'undeliverable',
-            'receipt')
+        WHERE message_id = :message_id AND decision IN ({_LEAVES_TO_CARRIER})
     ) held LEFT JOIN carriers c ON c.id = held.carrier_id""",
 )
 

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from heliograph import wallet
 from heliograph.base import ids
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, NotFound, ServiceError
+from heliograph.base.paging import CLOCK_SLACK_MS
 from heliograph.database.database import Database
 from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.wallet import CREDITS_MAX, ledger
@@ -31,6 +32,31 @@ def wrong(db: Database) -> list[str]:
     with db.read() as tx:
         read_one_snapshot(tx)
         return [what for _, what in wallet.verify(tx)]
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "later_ms"),
+    [
+        (-1, 0),
+        (0, 0),  # in the same millisecond, this process numbers in order
+        (1, 2),
+        (CLOCK_SLACK_MS, CLOCK_SLACK_MS + 1),
+        (CLOCK_SLACK_MS + 1, 0),  # it was meant to have another time
+    ],
+)
+def test_an_entry_comes_after_the_newest_one_however_clocks_differ(
+    db: Database, ahead_ms: int, later_ms: int
+) -> None:
+    first, other = account(db, "first"), account(db, "other")
+    with db.write() as tx:
+        alone = ledger.grant(tx, first.id, 1, "alone", now_ms=NOW_MS - 10).entry
+        ledger.grant(tx, first.id, 2, "newest", now_ms=NOW_MS + ahead_ms)
+        after = ledger.grant(tx, first.id, 4, "after it", now_ms=NOW_MS).entry
+        elsewhere = ledger.grant(tx, other.id, 8, "of another", now_ms=NOW_MS).entry
+    assert alone.created_at_ms == NOW_MS - 10
+    assert after.created_at_ms == NOW_MS + later_ms
+    assert elsewhere.created_at_ms == NOW_MS
+    assert (after.credits_after, elsewhere.credits_after) == (7, 8)
 
 
 def test_an_entry_says_what_changed_and_what_was_left(db: Database) -> None:

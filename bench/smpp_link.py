@@ -96,13 +96,13 @@ async def measure(seconds: float, binds: int, window: int, receipts: bool) -> di
     port = server.sockets[0].getsockname()[1]
     inbox = Refill(
         Outgoing(
-            "0" * 32,
-            "AMINA",
-            "233201234567",
-            "Your order 4711 has left our house.",
-            "GSM-7",
-            1,
-            86_400,
+            message_id="0" * 32,
+            sender="AMINA",
+            recipient="233201234567",
+            text="Your order 4711 has left our house.",
+            encoding="GSM-7",
+            segments=1,
+            validity_s=86_400,
         )
     )
     link = inbox.link = SmppLink(

@@ -23,7 +23,6 @@ BY_PLACE: Final = {
     "database/postgresql/pool.py": "the same statement's row, of asyncpg",
     "database/reads.py": "compares the names of the columns with those of the fields before",
     "database/statements/row.py": "fills the rows of declared statements, which name them",
-    "webhooks/events.py": "a text in the order in which a statement of the room writes it",
 }
 
 # an INSERT of all that is given, which lists its columns otherwise than by the row's names

@@ -17,8 +17,8 @@ PROGRAMS = {
 }
 READS_AUTHORITIES = {"get", "post", "put", "delete", "request", "stream", "Client"}
 AMINA = {
-    "api/conftest.py": "an actor with keys, who sends requests",
-    "capability/conftest.py": "the id of an account, which use cases take",
+    "amina": "api/conftest.py",  # an actor with keys, who sends requests
+    "amina_id": "capability/conftest.py",  # the id of an account, which use cases take
 }
 CAST = {"amina", "bilal", "chidi"}
 # fixtures of a test file that hide one of a conftest.py
@@ -67,44 +67,47 @@ def test_one_class_is_called_house() -> None:
     assert houses == ["support/capability/sending.py"]
 
 
-def test_amina_is_the_same_account_in_all_tests_of_a_kind() -> None:
+def test_amina_is_one_actor_and_amina_id_the_id_of_one_account() -> None:
     """If a test needs more of her, it adds that in a fixture that says what it is, or has an
     account of another name.
     """
-    assert sorted(path for path, name in _fixtures() if name == "amina") == sorted(AMINA)
+    assert {(name, path) for path, name in _fixtures() if name in AMINA} == set(AMINA.items())
 
 
-def test_amina_is_an_account_of_the_cast_wherever_a_test_names_her() -> None:
+def test_amina_is_who_she_is_wherever_a_test_names_her() -> None:
     """Her record, her key and her headers are called by other names."""
     others = [
-        f"tests/{source.path}:{node.lineno} amina = {ast.unparse(value)[:60]}"
+        f"tests/{source.path}:{node.lineno} {name} = {ast.unparse(value)[:60]}"
         for source in sources(TESTS)
         if not source.path.startswith("support/")
         for node in nodes_of(source.tree)
         if isinstance(node, ast.Assign)
         for name, value in _assigned(node)
-        if name == "amina" and not _is_of_cast(value)
+        if name in AMINA and not _is_hers(name, value)
     ]
     assert not others, "\n".join(others)
 
 
 @pytest.mark.parametrize(
-    ("line", "is_of_cast"),
+    ("line", "is_hers"),
     [
-        ("amina = open_account(db, credits=1)", True),
         ("amina = server.cast.amina", True),
-        ("db, amina = house.db, house.amina", True),
-        ("amina = account(db)", False),
-        ("amina, chidi = account(db), account(db, 'chidi')", False),
-        ("amina, chidi = (issue_key(db, name) for name in NAMES)", False),
-        ("amina = issue_key(db, open_account(db))", False),
+        ("amina = open_account(db)", False),
+        ("amina = house.amina_id", False),
+        ("amina_id = open_account(db, credits=1)", True),
+        ("db, amina_id = house.db, house.amina_id", True),
+        ("amina_id = account(db)", False),
+        ("amina_id = server.cast.amina", False),
+        ("amina_id, chidi = account(db), account(db, 'chidi')", False),
+        ("amina_id, chidi = (issue_key(db, name) for name in NAMES)", False),
+        ("amina_id = issue_key(db, open_account(db))", False),
     ],
 )
-def test_another_value_by_her_name_is_found(line: str, is_of_cast: bool) -> None:
+def test_another_value_by_her_name_is_found(line: str, is_hers: bool) -> None:
     [node] = ast.parse(line).body
     assert isinstance(node, ast.Assign)
-    [value] = [value for name, value in _assigned(node) if name == "amina"]
-    assert _is_of_cast(value) == is_of_cast
+    [(name, value)] = [each for each in _assigned(node) if each[0] in AMINA]
+    assert _is_hers(name, value) == is_hers
 
 
 def _assigned(node: ast.Assign) -> Iterator[tuple[str, ast.expr]]:
@@ -117,12 +120,15 @@ def _assigned(node: ast.Assign) -> Iterator[tuple[str, ast.expr]]:
                 yield name.id, value
 
 
-def _is_of_cast(value: ast.expr) -> bool:
+def _is_hers(name: str, value: ast.expr) -> bool:
+    """Returns whether a name of `AMINA` is given what it stands for."""
     if isinstance(value, ast.GeneratorExp):
-        return _is_of_cast(value.elt)
+        return _is_hers(name, value.elt)
+    if name == "amina":
+        return isinstance(value, ast.Attribute) and value.attr in CAST
     if isinstance(value, ast.Call):
         return isinstance(value.func, ast.Name) and value.func.id == "open_account"
-    return isinstance(value, ast.Attribute) and value.attr in CAST
+    return isinstance(value, ast.Attribute) and value.attr == "amina_id"
 
 
 def test_no_fixture_hides_one_of_a_conftest_above_it() -> None:

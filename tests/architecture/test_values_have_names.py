@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 import pytest
 
-from tests.support.sources import PACKAGE, Source, nodes_of, sources
+from tests.support.sources import PACKAGE, ROOT, Source, nodes_of, sources
 
 POSITIONAL_MAX: Final = 6
 STAR_STANDS_FOR: Final = 3
@@ -74,6 +74,22 @@ def test_no_row_is_read_by_place() -> None:
 
 def test_no_call_has_more_values_than_names() -> None:
     assert not list(_long_calls())
+
+
+@pytest.mark.parametrize("folder", ["bench", "examples", "tests", "tools"])
+def test_no_record_of_many_values_is_made_by_place(folder: str) -> None:
+    """Looks at what is made of a class alone. The words of a command are values of one kind, and
+    many tests run commands.
+    """
+    found = [
+        f"{source.path}:{node.lineno} {ast.unparse(node.func)}"
+        for source in sources(ROOT / folder)
+        for node in nodes_of(source.tree)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).rpartition(".")[2][:1].isupper()
+        and _values_by_place(node) > POSITIONAL_MAX
+    ]
+    assert not found, "\n".join(found)
 
 
 def test_no_tuple_has_more_values_than_names() -> None:

@@ -1,7 +1,8 @@
 """Every test of this folder runs on SQLite and on PostgreSQL: `db` is a migrated, empty database.
-`amina` is an account in it. `house` is the way out on one, and `run` runs the commands. `lived` and
-`decided` hold what an eventful hour, or an operator's decisions, have left behind, on each; who
-changes it takes the change back. With `quick_hashes` a password is hashed in no time.
+`amina_id` is the id of an account in it. `house` is the way out on one, and `run` runs the
+commands. `lived` and `decided` hold what an eventful hour, or an operator's decisions, have left
+behind, on each; who changes it takes the change back. With `quick_hashes` a password is hashed in
+no time.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +27,7 @@ def db(database_url: str) -> Iterator[Database]:
 
 
 @pytest.fixture
-def amina(db: Database) -> str:
+def amina_id(db: Database) -> str:
     """Returns the id of an account that can send once it has credits, and has no contacts."""
     return open_account(db)
 

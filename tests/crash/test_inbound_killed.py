@@ -71,10 +71,10 @@ def test_a_server_killed_between_a_text_and_its_answer_loses_none_and_stores_non
     url = new_database(kind)
     db = Database(url)
     with remembering_smsc() as smsc:
-        amina = open_account(db)
+        amina_id = open_account(db)
         open_carrier(db, port=smsc.port)
         with db.write() as tx:
-            add_number(tx, SHORT_CODE.decode(), "carrier", amina, now_ms=clock.now_ms())
+            add_number(tx, SHORT_CODE.decode(), "carrier", amina_id, now_ms=clock.now_ms())
         handsets = Handsets(smsc)
         unanswered = kill_while_writing(
             url,
@@ -90,7 +90,7 @@ def test_a_server_killed_between_a_text_and_its_answer_loses_none_and_stores_non
             owners = set(tx.execute(sa.select(inbound.c.account_id)).scalars())
     db.close()
     assert stored == Counter(handsets.written)
-    assert owners == {amina}
+    assert owners == {amina_id}
     print(
         f"\n{kind}: {ROUNDS} kills, {len(handsets.written)} texts; {unanswered} PDUs were not"
         f" answered at the kills, {repeats} had been stored by then"

@@ -39,9 +39,9 @@ def test_a_server_killed_at_random_moments_under_load_loses_nothing_and_charges_
     chance = random.Random(ROUNDS)  # the same moments each time, as far as a machine allows
     doubts, aged = list[set[Segment]](), [ROUNDS]
     with remembering_smsc(keeps_back=True) as smsc:
-        amina = open_account(db, credits=1_000_000)
+        amina_id = open_account(db, credits=1_000_000)
         open_carrier(db, port=smsc.port, window=WINDOW)
-        load = Load(issue_key(db, amina))
+        load = Load(issue_key(db, amina_id))
         for number in range(ROUNDS):
             server = ServerProcess(url, tmp_path)
             if number % 4 == 3:  # killed while it starts, and takes over what the one before left

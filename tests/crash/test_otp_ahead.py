@@ -54,8 +54,8 @@ def test_an_otp_leaves_within_a_second_whatever_waits(
     db = Database(url)
     with remembering_smsc() as smsc:
         open_carrier(db, port=smsc.port, tps=TPS, window=20)
-        amina = open_account(db, credits=10 * WAITING)
-        key = issue_key(db, amina)
+        amina_id = open_account(db, credits=10 * WAITING)
+        key = issue_key(db, amina_id)
         server = ServerProcess(url, tmp_path / "data")
         try:
             server.wait_until_ready()
@@ -79,7 +79,7 @@ def test_an_otp_leaves_within_a_second_whatever_waits(
             seconds = []
             for number in range(OTPS):
                 recipient = str(233_500_000_000 + number)
-                asyncio.run(accept_otp(db, amina, recipient))
+                asyncio.run(accept_otp(db, amina_id, recipient))
                 began_s = time.monotonic()
                 wait_for(smsc, recipient, 30)
                 seconds.append(time.monotonic() - began_s)

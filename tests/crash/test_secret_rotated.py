@@ -39,11 +39,11 @@ class Clients:
 
     def __init__(self, url: str) -> None:
         self.db = Database(url)
-        amina = open_account(self.db, credits=100)
+        amina_id = open_account(self.db, credits=100)
         open_route(self.db)
         open_carrier(self.db, "mtn", prefix=None)
         self._http = plain_http.new_client(
-            headers={"Authorization": f"Bearer {issue_key(self.db, amina)}"}, timeout=30
+            headers={"Authorization": f"Bearer {issue_key(self.db, amina_id)}"}, timeout=30
         )
         # whose last digits do not ask the simulator for a failure
         self._phones = iter(phones(100, first=10))

@@ -53,10 +53,10 @@ def test_a_server_killed_while_it_heeds_stop_heeds_and_confirms_each_once(
     url = new_database(kind)
     db = Database(url)
     with remembering_smsc() as smsc:
-        amina = open_account(db, credits=CREDITS)
+        amina_id = open_account(db, credits=CREDITS)
         open_carrier(db, port=smsc.port)
         with db.write() as tx:
-            add_number(tx, SHORT_CODE.decode(), "carrier", amina, now_ms=clock.now_ms())
+            add_number(tx, SHORT_CODE.decode(), "carrier", amina_id, now_ms=clock.now_ms())
         stopping = Stopping(smsc)
         kill_while_writing(
             url,

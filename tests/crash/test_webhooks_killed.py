@@ -59,11 +59,11 @@ def test_events_survive_a_server_that_is_killed(
 ) -> None:
     url = new_database(kind)
     db = Database(url)
-    amina = open_account(db)
-    key = issue_key(db, amina, sandbox=True)
+    amina_id = open_account(db)
+    key = issue_key(db, amina_id, sandbox=True)
     slowly = Slowly()
     with ExitStack() as ending, receiver_in_a_thread(slowly) as receiver:
-        endpoint(db, amina, receiver.url(), sandbox=True)
+        endpoint(db, amina_id, receiver.url(), sandbox=True)
         accepted: list[str] = []
         for killed in range(KILLS + 1):
             server = ServerProcess(url, tmp_path, **OPEN)

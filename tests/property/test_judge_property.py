@@ -167,20 +167,20 @@ def test_the_answer_has_an_id_for_each_recipient_where_it_stands(story: Story) -
         if isinstance(verdict, ServiceError):
             continue
         send = Send(
-            f"{request.number:032x}",
-            ACCOUNT,
-            request.sandbox,
-            "sms",
-            verdict.sender,
-            request.encoding,
-            request.segments,
-            len(verdict.priced.recipients),
-            None,
-            verdict.priced.credits_required,
-            verdict.credits_used,
-            verdict.credits_remaining,
-            exceptions_of(verdict.rejected, verdict.duplicates),
-            NOW_MS,
+            id=f"{request.number:032x}",
+            account_id=ACCOUNT,
+            sandbox=request.sandbox,
+            type="sms",
+            sender=verdict.sender,
+            encoding=request.encoding,
+            segments=request.segments,
+            message_count=len(verdict.priced.recipients),
+            reference=None,
+            credits_required=verdict.priced.credits_required,
+            credits_used=verdict.credits_used,
+            credits_remaining=verdict.credits_remaining,
+            exceptions=exceptions_of(verdict.rejected, verdict.duplicates),
+            created_at_ms=NOW_MS,
         )
         answer = send_answer(send, dry_run=request.dry_run)
         message_ids = answer["message_ids"]

@@ -37,17 +37,17 @@ Event = Answered | Receipted
 
 def new_message(segments: int, rate: int) -> MessageRow:
     return MessageRow(
-        MESSAGE_ID,
-        MESSAGE_ID,
-        MESSAGE_ID,
-        False,
-        233201234567,
-        "queued",
-        segments,
-        segments * rate,
-        0,
-        0,
-        0,
+        id=MESSAGE_ID,
+        send_id=MESSAGE_ID,
+        account_id=MESSAGE_ID,
+        sandbox=False,
+        recipient=233201234567,
+        status="queued",
+        segments=segments,
+        credits=segments * rate,
+        refunded=0,
+        parts_accepted=0,
+        parts_delivered=0,
     )
 
 

@@ -55,7 +55,15 @@ def test_a_text_is_carried_whole_by_any_carrier(
 ) -> None:
     text, encoding = counted
     expected = len(segments.split(text, encoding))
-    message = Outgoing(message_id, "AMINA", "233201234567", text, encoding, expected, 3_600)
+    message = Outgoing(
+        message_id=message_id,
+        sender="AMINA",
+        recipient="233201234567",
+        text=text,
+        encoding=encoding,
+        segments=expected,
+        validity_s=3_600,
+    )
     submissions = encoder.submissions(message)
     assert sum(submission.parts for submission in submissions) == 2**expected - 1
     carried, forms = [], set()

@@ -61,7 +61,15 @@ def parts_of(text: str, how: dict[str, Any]) -> int:
 
 
 def stored(text: str, encoding: str, parts: int = 1, repeats: int = 0) -> StoredText:
-    return StoredText(PHONE, text, encoding, parts, parts, repeats, None)
+    return StoredText(
+        sender=PHONE,
+        text=text,
+        encoding=encoding,
+        parts=parts,
+        parts_received=parts,
+        repeats=repeats,
+        keyword=None,
+    )
 
 
 @pytest.mark.parametrize(("text", "coding", "how"), WRITTEN.values(), ids=WRITTEN)
@@ -103,7 +111,17 @@ async def test_who_texts_stop_through_an_smsc_of_others_has_opted_out(
         await smsc.tell("write", {"text": "STOP", "pdu": {**ADDRESSES, "data_coding": 0}})
         log = await smsc.until("acknowledged", 1)
         assert log["acknowledged"] == [{"status": 0, "command": "deliver_sm_resp"}]
-        assert it.texts() == [StoredText(PHONE, "STOP", "GSM-7", 1, 1, 0, "stop")]
+        assert it.texts() == [
+            StoredText(
+                sender=PHONE,
+                text="STOP",
+                encoding="GSM-7",
+                parts=1,
+                parts_received=1,
+                repeats=0,
+                keyword="stop",
+            )
+        ]
         assert opted_out(it) == [(it.account_id, PHONE)]
 
 
@@ -178,7 +196,17 @@ async def test_who_texts_stop_as_smpplib_writes_it_has_opted_out(database_url: s
         await carrier.until_bound()
         due = send_with_smpplib(carrier, "Stop.", 0, "deliver_sm")
         assert await carrier.until_answered(1) == due
-        assert it.texts() == [StoredText(PHONE, "Stop.", "GSM-7", 1, 1, 0, "stop")]
+        assert it.texts() == [
+            StoredText(
+                sender=PHONE,
+                text="Stop.",
+                encoding="GSM-7",
+                parts=1,
+                parts_received=1,
+                repeats=0,
+                keyword="stop",
+            )
+        ]
         assert opted_out(it) == [(it.account_id, PHONE)]
 
 

@@ -40,11 +40,13 @@ async def test_a_send_that_was_let_in_before_is_refused_by_the_wallets_row(
     anything.
     """
     await asyncio.to_thread(run, "rate", "set", "default", "0")
-    await asyncio.to_thread(run, "account", "pay-out", text(house.db, house.amina), "--reason", "x")
+    await asyncio.to_thread(
+        run, "account", "pay-out", text(house.db, house.amina_id), "--reason", "x"
+    )
     wish: dict[str, Any] = {"sandbox": sandbox, "sender": "SANDBOX" if sandbox else SENDER}
     await house.send(key="order-1", **wish)
-    await asyncio.to_thread(run, "message", "cancel", "--account", text(house.db, house.amina))
-    await asyncio.to_thread(closed_now, house.db, house.amina)
+    await asyncio.to_thread(run, "message", "cancel", "--account", text(house.db, house.amina_id))
+    await asyncio.to_thread(closed_now, house.db, house.amina_id)
     with pytest.raises(accounts.AccountClosed) as refused:
         await house.send(**wish)
     assert (refused.value.status, refused.value.code, refused.value.reason) == (
@@ -65,14 +67,14 @@ async def test_a_send_that_waits_for_the_wallet_while_the_account_is_closed_is_r
     """The statement in which it waits saw the configuration as it was before."""
     house = postgresql_house
     with house.db.write() as tx:
-        pay_out.pay_out(tx, accounts.by_id(tx, house.amina), "x")
+        pay_out.pay_out(tx, accounts.by_id(tx, house.amina_id), "x")
     with house.db.write() as tx:
         current_rates.store(tx, "default", 0)
     await house.cache.refresh()
 
     def close_while_it_waits(loop: asyncio.AbstractEventLoop) -> Any:
         with house.db.write() as tx:
-            close_account.close(tx, house.amina, None, "kofi", now_ms=clock.now_ms())
+            close_account.close(tx, house.amina_id, None, "kofi", now_ms=clock.now_ms())
             sending = asyncio.run_coroutine_threadsafe(
                 house.tried(sandbox=sandbox, sender="SANDBOX" if sandbox else SENDER), loop
             )
@@ -92,13 +94,13 @@ async def test_a_campaign_that_was_just_started_makes_no_message_of_a_closed_acc
     got the wallet.
     """
     with house.db.write() as tx:
-        pay_out.pay_out(tx, accounts.by_id(tx, house.amina), "x")
-    add_contacts(house.db, house.amina, phones(3), sandbox=True)
-    campaign = write_down(house.db, house.amina, sandbox=True, sender="SANDBOX")
-    await asyncio.to_thread(closed_now, house.db, house.amina)
+        pay_out.pay_out(tx, accounts.by_id(tx, house.amina_id), "x")
+    add_contacts(house.db, house.amina_id, phones(3), sandbox=True)
+    campaign = write_down(house.db, house.amina_id, sandbox=True, sender="SANDBOX")
+    await asyncio.to_thread(closed_now, house.db, house.amina_id)
     chunker = Chunker(house.cache, house.queue)
     await house.cache.refresh()
-    wanted = ChunkRequest(campaign.group_id, campaign.id, house.amina, True, "SANDBOX", 3_600)
+    wanted = ChunkRequest(campaign.group_id, campaign.id, house.amina_id, True, "SANDBOX", 3_600)
     with house.queue.give_ranks() as ranks:
         async with house.db.hot() as tx:
             chunk = await chunker.store(
@@ -112,17 +114,17 @@ async def test_a_campaign_that_was_just_started_makes_no_message_of_a_closed_acc
 def test_what_is_being_added_while_the_account_is_closed_is_refused(
     postgresql_house: House, addition: str
 ) -> None:
-    db, amina = postgresql_house.db, postgresql_house.amina
+    db, amina_id = postgresql_house.db, postgresql_house.amina_id
     with db.write() as tx:
-        pay_out.pay_out(tx, accounts.by_id(tx, amina), "x")
-    campaign = write_down(db, amina)
+        pay_out.pay_out(tx, accounts.by_id(tx, amina_id), "x")
+    campaign = write_down(db, amina_id)
     add: dict[str, Callable[[Connection], object]] = {
         "customer": lambda tx: connect.provision(
-            tx, amina, BILAL._replace(external_ref=None), sandbox=True, now_ms=clock.now_ms()
+            tx, amina_id, BILAL._replace(external_ref=None), sandbox=True, now_ms=clock.now_ms()
         ),
         "key": lambda tx: keys.issue(
             tx,
-            amina,
+            amina_id,
             name="x",
             sandbox=True,
             tier="free",
@@ -138,7 +140,7 @@ def test_what_is_being_added_while_the_account_is_closed_is_refused(
 
     with ThreadPoolExecutor(1) as thread:
         with db.write() as tx:
-            close_account.close(tx, amina, None, "kofi", now_ms=clock.now_ms())
+            close_account.close(tx, amina_id, None, "kofi", now_ms=clock.now_ms())
             adding = thread.submit(added)
             wait_for_a_waiter(db, adding)
         with pytest.raises(accounts.AccountClosed if addition != "campaign" else AccountSuspended):

@@ -35,7 +35,7 @@ async def test_a_send_that_costs_more_than_the_wallet_holds_charges_nothing(hous
 async def test_a_price_is_segments_times_the_rate_of_each_destination(house: House) -> None:
     with house.db.write() as tx:
         current_rates.store(tx, "GH", 2)
-        current_rates.store(tx, "KE", 5, account_id=house.amina)
+        current_rates.store(tx, "KE", 5, account_id=house.amina_id)
     accepted = await house.send([PHONE, "254712345678", "2348021234567"], "x" * 161)
     assert (accepted.send.segments, accepted.send.credits_required) == (2, 2 * (2 + 5 + 1))
     assert [row.credits for row in house.messages()] == [4, 10, 2]
@@ -74,7 +74,7 @@ async def test_refunds_of_a_turn_are_one_entry_a_send(house: House) -> None:
 async def test_a_refund_arms_the_alarm_again_that_a_charge_had_fired(house: House) -> None:
     def armed() -> bool:
         with house.db.read() as tx:
-            return wallet.wallet_of(tx, house.amina).credits_alarm_armed
+            return wallet.wallet_of(tx, house.amina_id).credits_alarm_armed
 
     link = await house.submitted(phones(900))
     assert armed()  # 100 are left, which is not below 100
@@ -98,7 +98,7 @@ async def test_charges_refunds_and_the_operators_commands_at_once_lose_nothing(
     def operate(k: int) -> None:
         def effect(tx: Connection) -> None:
             change = ledger.grant if k % 2 else ledger.adjust_credits
-            change(tx, house.amina, 7 if k % 2 else -3, "at once", now_ms=clock.now_ms())
+            change(tx, house.amina_id, 7 if k % 2 else -3, "at once", now_ms=clock.now_ms())
 
         house.db.transact(effect)
 

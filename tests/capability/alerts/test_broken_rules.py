@@ -106,13 +106,13 @@ def test_a_carrier_that_drains_is_not_missed(db: Database, carrier_id: int) -> N
     assert found(db) == ["Carrier alpha is down"]
 
 
-def test_a_watched_wallet_and_no_other_one(db: Database, amina: str) -> None:
+def test_a_watched_wallet_and_no_other_one(db: Database, amina_id: str) -> None:
     assert found(db) == []
     with db.write() as tx:
         alerts.watch_wallet(tx, "amina", 100)
-    grant(db, amina, 99)
+    grant(db, amina_id, 99)
     assert found(db) == ["The wallet of amina is low"]
-    grant(db, amina, 1)
+    grant(db, amina_id, 1)
     assert found(db) == []
 
 
@@ -123,11 +123,11 @@ def test_a_disk_with_less_than_two_gibibytes(db: Database) -> None:
     assert found(db) == ["The disk of pump is nearly full"]
 
 
-def test_an_endpoint_that_fails_for_an_hour(db: Database, amina: str) -> None:
+def test_an_endpoint_that_fails_for_an_hour(db: Database, amina_id: str) -> None:
     with db.write() as tx:
         endpoint, _ = endpoints.add(
             tx,
-            amina,
+            amina_id,
             "http://127.0.0.1:9/hook",
             ["all"],
             sandbox=False,

@@ -31,7 +31,7 @@ def _watched(tx: Connection, credits: int) -> None:
 
 @pytest.mark.parametrize("save", [_held, _watched])
 def test_who_saves_second_waits_and_has_the_last_word(
-    db: Database, amina: str, save: Callable[[Connection, int], None]
+    db: Database, amina_id: str, save: Callable[[Connection, int], None]
 ) -> None:
     failures: list[Exception] = []
 
@@ -76,7 +76,7 @@ def test_a_command_that_changes_another_part_of_a_rule_waits_and_keeps_what_was_
 
 
 def test_two_who_watch_the_last_wallet_that_is_allowed_do_not_exceed_the_limit(
-    db: Database, amina: str
+    db: Database, amina_id: str
 ) -> None:
     chidi = open_account(db, "chidi")
     with db.write() as tx:
@@ -101,5 +101,5 @@ def test_two_who_watch_the_last_wallet_that_is_allowed_do_not_exceed_the_limit(
     with db.read() as tx:
         watched = {each.account.id for each in alerts.all_watched(tx)}
         count = tx.execute(sa.select(sa.func.count()).select_from(watched_wallets)).scalar_one()
-    assert (count, amina in watched, chidi in watched) == (WATCHED_MAX, True, False)
+    assert (count, amina_id in watched, chidi in watched) == (WATCHED_MAX, True, False)
     assert [each.field for each in refusals[0].fields] == ["account"]

@@ -99,7 +99,7 @@ FAULTS: dict[str, tuple[Callable[[Connection], None], list[str]]] = {
 @awaited
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_what_is_wrong_with_events_is_found(house: House, fault: str) -> None:
-    endpoint(house.db, house.amina, age_ms=HOUR_MS)
+    endpoint(house.db, house.amina_id, age_ms=HOUR_MS)
     await lived(house)
     assert (len(events(house.db)), found(house)) == (4, [])
     do, expected = FAULTS[fault]
@@ -116,10 +116,10 @@ async def test_an_endpoint_is_held_to_what_it_was_to_hear(house: House) -> None:
     """Nothing is expected of an endpoint for what it did not ask for, what was before it,
     and what is older than events are kept.
     """
-    customer = open_account(house.db, "customer", parent_id=house.amina)
+    customer = open_account(house.db, "customer", parent_id=house.amina_id)
     made, _ = endpoint(house.db, customer)
     hears = {
-        "account_id": house.amina,
+        "account_id": house.amina_id,
         "created_at_ms": clock.now_ms() - HOUR_MS,
         "kinds": "message.sent,message.delivered",
     }
@@ -148,10 +148,10 @@ async def test_an_endpoint_is_held_to_what_it_was_to_hear(house: House) -> None:
 
 @awaited
 async def test_a_partner_is_held_to_its_customers_and_each_endpoint_to_itself(house: House) -> None:
-    customer = open_account(house.db, "customer", credits=10, parent_id=house.amina)
+    customer = open_account(house.db, "customer", credits=10, parent_id=house.amina_id)
     endpoint(house.db, customer, age_ms=HOUR_MS)
     partner, _ = endpoint(
-        house.db, house.amina, kinds=["message.sent"], include_customers=True, age_ms=HOUR_MS
+        house.db, house.amina_id, kinds=["message.sent"], include_customers=True, age_ms=HOUR_MS
     )
     await house.send(account_id=customer)
     link = house.turn()
@@ -167,7 +167,7 @@ async def test_a_partner_is_held_to_its_customers_and_each_endpoint_to_itself(ho
 
 @awaited
 async def test_ledger_verify_says_so(house: House, run: Run) -> None:
-    endpoint(house.db, house.amina, age_ms=HOUR_MS)
+    endpoint(house.db, house.amina_id, age_ms=HOUR_MS)
     await lived(house)
     assert run("ledger", "verify", "--json").json["webhook_events"] == 4
     with house.db.write() as tx:

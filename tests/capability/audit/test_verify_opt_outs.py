@@ -32,9 +32,9 @@ def found(db: Database, change: Changed | None = None) -> list[str]:
     return said
 
 
-def test_an_opt_out_that_was_not_told_is_found(db: Database, amina: str) -> None:
-    endpoint(db, amina, kinds=["contact.opted_out"], age_ms=HOUR_MS)
-    owner, api = OptOutOwner(amina, False), OptOutSource.API
+def test_an_opt_out_that_was_not_told_is_found(db: Database, amina_id: str) -> None:
+    endpoint(db, amina_id, kinds=["contact.opted_out"], age_ms=HOUR_MS)
+    owner, api = OptOutOwner(amina_id, False), OptOutSource.API
     first, second, third = phones(3)
 
     def opts_out(*out: str, sender: str = "") -> None:

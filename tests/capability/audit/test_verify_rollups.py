@@ -85,7 +85,7 @@ async def test_a_roll_up_that_is_not_what_its_messages_add_up_to_is_found(
     with house.db.read() as tx:
         [(account_id, what)] = verify_rollups(tx, marked_too=True)
         assert verify_rollups(tx) == []  # it will be counted again
-    assert account_id == house.amina
+    assert account_id == house.amina_id
     assert what.endswith(f"says {figure} {is_ + 7} (its messages add up to {is_})")
 
 

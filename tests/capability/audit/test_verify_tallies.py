@@ -49,7 +49,7 @@ async def test_a_tally_that_is_not_what_its_messages_add_up_to_is_found(
         told = verify_tallies(tx)
     assert told == [
         (
-            house.amina,
+            house.amina_id,
             (
                 f"the tallies of {campaigns.text_id(made.campaign)} say {figure} {says} (its"
                 f" messages add up to {is_})"

@@ -23,12 +23,12 @@ def _rows(db: Database) -> dict[str, list[Any]]:
 
 def test_every_row_is_copied_and_reads_the_same(postgresql_url: str, sqlite_url: str) -> None:
     source, copy = Database(postgresql_url), Database(sqlite_url)
-    amina = open_account(source, credits=1_000)
+    amina_id = open_account(source, credits=1_000)
     open_carrier(source)
-    things_of(source, amina, customer_of(source, amina))
+    things_of(source, amina_id, customer_of(source, amina_id))
     copy_to_sqlite(postgresql_url, sqlite_url)
     assert _rows(copy) == _rows(source)
     with copy.read() as tx:
-        assert accounts.by_id(tx, amina).name == "amina", "it is found by its id, too"
+        assert accounts.by_id(tx, amina_id).name == "amina", "it is found by its id, too"
     source.close()
     copy.close()

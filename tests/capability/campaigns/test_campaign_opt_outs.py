@@ -30,7 +30,7 @@ def opts(house: House, *places: int, out: bool = True) -> None:
     with house.db.write() as tx:
         contacts.upsert(
             tx,
-            ContactOwner(house.amina, False),
+            ContactOwner(house.amina_id, False),
             [
                 ContactPatch(Phone(phones(1, first=place)[0], "GH"), {"opted_out": out})
                 for place in places
@@ -42,7 +42,7 @@ def opts(house: House, *places: int, out: bool = True) -> None:
 
 def changes_phone(house: House, place: int) -> None:
     """Changes a contact's phone to one that nobody has."""
-    owner = ContactOwner(house.amina, False)
+    owner = ContactOwner(house.amina_id, False)
     with house.db.write() as tx:
         contact = contacts.by_phone(tx, owner, phones(1, first=place)[0])
         assert contact is not None
@@ -57,7 +57,7 @@ def changes_phone(house: House, place: int) -> None:
 
 
 def is_removed(house: House, place: int) -> None:
-    owner = ContactOwner(house.amina, False)
+    owner = ContactOwner(house.amina_id, False)
     with house.db.write() as tx:
         contact = contacts.by_phone(tx, owner, phones(1, first=place)[0])
         assert contact is not None
@@ -219,10 +219,10 @@ async def test_who_opts_out_while_the_audience_is_frozen_is_no_part_of_it_though
 ) -> None:
     """He was read already when he opted out."""
     with house.db.write() as tx:
-        ledger.grant(tx, house.amina, 10, "enough", now_ms=clock.now_ms())
-    add_contacts(house.db, house.amina, phones(3))
+        ledger.grant(tx, house.amina_id, 10, "enough", now_ms=clock.now_ms())
+    add_contacts(house.db, house.amina_id, phones(3))
     advancer = Advancer(house.db, Chunker(house.cache, house.queue), house.woken.append)
-    draft = write_down(house.db, house.amina)
+    draft = write_down(house.db, house.amina_id)
     loop = asyncio.get_running_loop()
 
     def goes(people: int) -> None:
@@ -262,7 +262,7 @@ async def test_a_look_ends_in_time_and_the_next_one_goes_on_with_whose_turn_it_i
 ) -> None:
     monkeypatch.setattr("heliograph.campaigns.advance.EXPAND_S", 0.0)
     running = Running(house, 25, chunk=10)
-    other = campaigns.launch(house.db, write_down(house.db, house.amina).id).campaign
+    other = campaigns.launch(house.db, write_down(house.db, house.amina_id).id).campaign
     figures = []
     for _ in range(5):
         await running.look()

@@ -40,12 +40,12 @@ RICH = 10**9
 
 
 @pytest.fixture(autouse=True)
-def contacts_and_a_credit(db: Database, amina: str) -> None:
+def contacts_and_a_credit(db: Database, amina_id: str) -> None:
     """Amina has one credit, and a contact at each of PHONES."""
-    grant(db, amina, 1)
+    grant(db, amina_id, 1)
     add_contacts(
         db,
-        amina,
+        amina_id,
         [{"phone": phone, "custom": {"shop": SHOPS[k]}} for k, phone in enumerate(PHONES)],
     )
 
@@ -53,12 +53,12 @@ def contacts_and_a_credit(db: Database, amina: str) -> None:
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), message=st.sampled_from(["Hello", "x" * 200, "Hi {shop}!", "{shop}"]))
 def test_an_estimate_is_what_judging_would_charge(
-    db: Database, amina: str, data: st.DataObject, message: str
+    db: Database, amina_id: str, data: st.DataObject, message: str
 ) -> None:
     routes = data.draw(st.dictionaries(PREFIXES, st.sampled_from([(1,), (1, 2), ()]), max_size=5))
     rates = data.draw(
         st.dictionaries(
-            st.tuples(st.sampled_from([GENERAL, amina]), DESTINATIONS),
+            st.tuples(st.sampled_from([GENERAL, amina_id]), DESTINATIONS),
             st.none() | st.integers(0, 9),
             max_size=6,
         )
@@ -70,10 +70,10 @@ def test_an_estimate_is_what_judging_would_charge(
         routing.Routes([routing.Route(prefix, carriers) for prefix, carriers in routes.items()]),
         current_rates.Rates([current_rates.Rate(*key, n) for key, n in rates.items()]),
     )
-    campaign = write_down(db, amina, message=message)
+    campaign = write_down(db, amina_id, message=message)
     with db.read() as tx:
-        facts = FACTS.load(tx, [(amina, False)])[amina, False]._replace(countries=countries)
-        pricing = Pricing(amina, facts, tariff, sandbox=False)
+        facts = FACTS.load(tx, [(amina_id, False)])[amina_id, False]._replace(countries=countries)
+        pricing = Pricing(amina_id, facts, tariff, sandbox=False)
     read_through(db, campaign, pricing, lambda people: None)
     quote = pricing.quote(RICH)
     recipients, segments, credits, refused = 0, 0, 0, Counter[str]()
@@ -82,7 +82,7 @@ def test_an_estimate_is_what_judging_would_charge(
         if not 1 <= len(text) <= 1_530:
             refused["too_many_segments" if text else "empty_text"] += 1
             continue
-        request = send_request(amina, phone, text)
+        request = send_request(amina_id, phone, text)
         verdict = judge(request, facts, tariff, WalletState(RICH, 0, 0), 0)
         if isinstance(verdict, AcceptedSend):
             recipients, segments, credits = (
@@ -101,13 +101,13 @@ def test_an_estimate_is_what_judging_would_charge(
     )
 
 
-def test_routes_rates_and_countries_are_those_of_the_moment(db: Database, amina: str) -> None:
-    campaign = write_down(db, amina)
+def test_routes_rates_and_countries_are_those_of_the_moment(db: Database, amina_id: str) -> None:
+    campaign = write_down(db, amina_id)
     assert campaigns.estimate(db, campaign).refused == {"no_route": len(PHONES)}
     with db.write() as tx:
         routing.set_route(tx, "", ["simulator"])
         current_rates.store(tx, "GH", 3)
         current_rates.store(tx, "800", None)
-        accounts.change(tx, amina, countries=["GH", "NG"])
+        accounts.change(tx, amina_id, countries=["GH", "NG"])
     quote = campaigns.estimate(db, campaign)
     assert (quote.recipients, quote.credits, quote.refused) == (4, 8, {"country_not_allowed": 4})

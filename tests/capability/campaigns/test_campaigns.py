@@ -28,13 +28,13 @@ HOUR_MS = 3_600_000
 
 
 @pytest.fixture(autouse=True)
-def ready_to_launch(db: Database, amina: str) -> None:
+def ready_to_launch(db: Database, amina_id: str) -> None:
     """Amina has ten credits, a route, and four contacts, one of whom has opted out."""
     open_route(db)
-    grant(db, amina, 10)
+    grant(db, amina_id, 10)
     add_contacts(
         db,
-        amina,
+        amina_id,
         [
             {
                 "phone": str(AMA),
@@ -47,11 +47,11 @@ def ready_to_launch(db: Database, amina: str) -> None:
             {"phone": str(YAW), "name": "Yaw"},
         ],
     )
-    add_contacts(db, amina, ["233209999999"], sandbox=True)
+    add_contacts(db, amina_id, ["233209999999"], sandbox=True)
 
 
-def test_an_audience_is_frozen_priced_and_launched(db: Database, amina: str) -> None:
-    campaign = write_down(db, amina)
+def test_an_audience_is_frozen_priced_and_launched(db: Database, amina_id: str) -> None:
+    campaign = write_down(db, amina_id)
     assert campaigns.estimate(db, campaign, lambda people: None) == (3, 1, {}, {}, 3, 3, 10)
     launched = campaigns.launch(db, campaign.id)
     assert launched.quote == (3, 1, {}, {}, 3, 3, 10)
@@ -79,9 +79,9 @@ def test_an_audience_is_frozen_priced_and_launched(db: Database, amina: str) -> 
 
 
 def test_a_text_is_filled_in_for_each_and_who_cannot_get_one_is_counted(
-    db: Database, amina: str
+    db: Database, amina_id: str
 ) -> None:
-    campaign = write_down(db, amina, message="{name|friend}, {phone}: {shop}", tags=["gold"])
+    campaign = write_down(db, amina_id, message="{name|friend}, {phone}: {shop}", tags=["gold"])
     assert campaigns.estimate(db, campaign, lambda people: None) == (
         1,
         1,
@@ -98,10 +98,10 @@ def test_a_text_is_filled_in_for_each_and_who_cannot_get_one_is_counted(
 
 
 def test_a_launch_that_cannot_be_paid_changes_nothing_unless_told_to_go_as_far_as_it_can(
-    db: Database, amina: str
+    db: Database, amina_id: str
 ) -> None:
-    add_contacts(db, amina, phones(20, first=100))
-    campaign = write_down(db, amina)
+    add_contacts(db, amina_id, phones(20, first=100))
+    campaign = write_down(db, amina_id)
     with pytest.raises(
         InsufficientCredits, match="takes 23 credits; the wallet holds 10"
     ) as refused:
@@ -113,7 +113,7 @@ def test_a_launch_that_cannot_be_paid_changes_nothing_unless_told_to_go_as_far_a
         now(db, campaign).recipients_total,
     ) == ("draft", None, 0)
     with db.write() as tx:
-        set_opted_out(tx, amina, {YAW: True})
+        set_opted_out(tx, amina_id, {YAW: True})
     launched = campaigns.launch(db, campaign.id, as_far_as_credits_reach=True).campaign
     assert (
         launched.status,
@@ -125,32 +125,32 @@ def test_a_launch_that_cannot_be_paid_changes_nothing_unless_told_to_go_as_far_a
 
 
 def test_a_sandbox_campaign_is_to_sandbox_contacts_and_costs_nothing(
-    db: Database, amina: str
+    db: Database, amina_id: str
 ) -> None:
-    campaign = write_down(db, amina, sandbox=True, sender="sandbox")
+    campaign = write_down(db, amina_id, sandbox=True, sender="sandbox")
     assert campaigns.launch(db, campaign.id).quote == (1, 0, {}, {}, 1, 0, 10)
     assert list(written(db, campaign)) == [233209999999]
 
 
-def test_what_cannot_be_sent_is_not_launched(db: Database, amina: str) -> None:
-    nobody = write_down(db, amina, tags=["nobody"])
+def test_what_cannot_be_sent_is_not_launched(db: Database, amina_id: str) -> None:
+    nobody = write_down(db, amina_id, tags=["nobody"])
     with pytest.raises(
         InvalidRequest, match=r"nobody to send this campaign to \(its audience is empty\)"
     ):
         campaigns.launch(db, nobody.id)
     with db.write() as tx:
-        accounts.change(tx, amina, countries=["NG"])
+        accounts.change(tx, amina_id, countries=["NG"])
     with pytest.raises(InvalidRequest, match=r"\(3 country_not_allowed, 1 opted_out\)"):
-        campaigns.launch(db, write_down(db, amina).id)
+        campaigns.launch(db, write_down(db, amina_id).id)
     with pytest.raises(
         InvalidRequest,
         match=(
             r"sender must be one that is approved for this account and mode \(AMINA\), not 'KOFI'"
         ),
     ):
-        write_down(db, amina, sender="KOFI")
+        write_down(db, amina_id, sender="KOFI")
     with db.write() as tx:
-        accounts.suspend(tx, amina)
+        accounts.suspend(tx, amina_id)
     with pytest.raises(WrongState, match="suspended"):
         campaigns.launch(db, nobody.id)
     assert now(db, nobody).freezing is None
@@ -167,7 +167,9 @@ FILE = """\
 """
 
 
-def test_the_numbers_of_a_file_are_written_down_with_their_texts(db: Database, amina: str) -> None:
+def test_the_numbers_of_a_file_are_written_down_with_their_texts(
+    db: Database, amina_id: str
+) -> None:
     request = campaigns.read_campaign_request(
         {
             "name": "Owed",
@@ -177,7 +179,7 @@ def test_the_numbers_of_a_file_are_written_down_with_their_texts(db: Database, a
         }
     )
     listed = campaigns.create_listed(
-        db, amina, request, campaigns.Numbers(io.StringIO(FILE), "GH"), sandbox=False
+        db, amina_id, request, campaigns.Numbers(io.StringIO(FILE), "GH"), sandbox=False
     )
     assert (listed.rows, listed.recipients, listed.duplicates, listed.bad, listed.lacking) == (
         6,
@@ -237,14 +239,14 @@ def test_the_numbers_of_a_file_are_written_down_with_their_texts(db: Database, a
     ],
 )
 def test_a_file_that_is_no_list_of_numbers_makes_no_campaign(
-    db: Database, amina: str, text: str, told: str
+    db: Database, amina_id: str, text: str, told: str
 ) -> None:
     request = campaigns.read_campaign_request(
         {"name": "Owed", "sender": SENDER, "message": "Hello", "audience": "numbers"}
     )
     with pytest.raises(InvalidRequest, match=told):
         campaigns.create_listed(
-            db, amina, request, campaigns.Numbers(io.StringIO(text), None), sandbox=False
+            db, amina_id, request, campaigns.Numbers(io.StringIO(text), None), sandbox=False
         )
     with db.read() as tx:
         assert [
@@ -254,13 +256,13 @@ def test_a_file_that_is_no_list_of_numbers_makes_no_campaign(
 
 
 def test_a_campaign_whose_file_was_not_read_to_its_end_is_not_launched(
-    db: Database, amina: str
+    db: Database, amina_id: str
 ) -> None:
     request = campaigns.read_campaign_request(
         {"name": "Owed", "sender": SENDER, "message": "Hello", "audience": "numbers"}
     )
     with db.write() as tx:
-        killed = campaigns.create(tx, amina, request, sandbox=False, now_ms=clock.now_ms())
+        killed = campaigns.create(tx, amina_id, request, sandbox=False, now_ms=clock.now_ms())
     with pytest.raises(WrongState, match="not read to its end"):
         campaigns.launch(db, killed.id)
 
@@ -284,9 +286,9 @@ def _change(db: Database, effect: Callable[[sa.Connection], object]) -> object:
 @pytest.mark.parametrize("to", DO)
 @pytest.mark.parametrize("status", CAMPAIGN.states)
 def test_a_state_leads_where_the_table_says_and_nowhere_else(
-    db: Database, amina: str, status: str, to: str
+    db: Database, amina_id: str, status: str, to: str
 ) -> None:
-    campaign = write_down(db, amina)
+    campaign = write_down(db, amina_id)
     with db.write() as tx:
         reason = PAUSED_BY_OPERATOR if status == "paused" else None
         tx.execute(
@@ -303,8 +305,8 @@ def test_a_state_leads_where_the_table_says_and_nowhere_else(
         assert now(db, campaign).status == status
 
 
-def test_pause_resume_and_cancel_say_why_and_when(db: Database, amina: str) -> None:
-    campaign = campaigns.launch(db, write_down(db, amina).id).campaign
+def test_pause_resume_and_cancel_say_why_and_when(db: Database, amina_id: str) -> None:
+    campaign = campaigns.launch(db, write_down(db, amina_id).id).campaign
     _change(db, lambda tx: campaigns.pause(tx, campaign.id))
     assert (now(db, campaign).status, now(db, campaign).status_reason) == (
         "paused",
@@ -314,7 +316,7 @@ def test_pause_resume_and_cancel_say_why_and_when(db: Database, amina: str) -> N
     assert (now(db, campaign).status, now(db, campaign).status_reason) == ("sending", None)
     with pytest.raises(WrongState):
         _change(db, lambda tx: campaigns.resume(tx, campaign.id))
-    draft = write_down(db, amina)
+    draft = write_down(db, amina_id)
     for each in (campaign, draft):
         _change(db, lambda tx, of=each: campaigns.cancel(tx, of.id, now_ms=77))  # type: ignore[misc]
     with db.read() as tx:
@@ -329,13 +331,13 @@ def _glance(db: Database) -> QuickCheck:
 
 
 def test_a_campaign_is_started_when_its_time_has_come_or_has_failed(
-    db: Database, amina: str
+    db: Database, amina_id: str
 ) -> None:
     at_ms = clock.now_ms() + HOUR_MS
     soon, nobody, later = (
-        write_down(db, amina),
-        write_down(db, amina, tags=["nobody"]),
-        write_down(db, amina),
+        write_down(db, amina_id),
+        write_down(db, amina_id, tags=["nobody"]),
+        write_down(db, amina_id),
     )
     for campaign, when in ((soon, at_ms), (nobody, at_ms), (later, at_ms + HOUR_MS)):
         _change(db, lambda tx, c=campaign, w=when: campaigns.schedule(tx, c.id, w))  # type: ignore[misc]
@@ -353,16 +355,16 @@ def test_a_campaign_is_started_when_its_time_has_come_or_has_failed(
         True,
     )
     with db.write() as tx:
-        accounts.suspend(tx, amina)
+        accounts.suspend(tx, amina_id)
     clock.move(by_ms=HOUR_MS)
     assert campaigns.start_due(db) == []
     assert (now(db, later).status, now(db, later).status_reason) == ("failed", "account_suspended")
 
 
 def test_who_is_at_work_on_a_campaign_is_left_alone_until_it_is_silent(
-    db: Database, amina: str
+    db: Database, amina_id: str
 ) -> None:
-    campaign = write_down(db, amina)
+    campaign = write_down(db, amina_id)
     _change(db, lambda tx: campaigns.schedule(tx, campaign.id, clock.now_ms()))
     first = AudienceLock(db, campaign.id)
     first.take(lambda tx: None)
@@ -373,8 +375,10 @@ def test_who_is_at_work_on_a_campaign_is_left_alone_until_it_is_silent(
         first.step(lambda tx: None)
 
 
-def test_of_two_launches_one_gives_way_and_nothing_of_it_is_left(db: Database, amina: str) -> None:
-    campaign = write_down(db, amina)
+def test_of_two_launches_one_gives_way_and_nothing_of_it_is_left(
+    db: Database, amina_id: str
+) -> None:
+    campaign = write_down(db, amina_id)
     refused: list[ServiceError] = []
     first_people: list[int] = []
 

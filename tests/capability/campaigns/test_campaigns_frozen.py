@@ -150,9 +150,9 @@ async def test_who_was_left_out_when_a_file_was_frozen_stays_so_and_is_counted_o
 ) -> None:
     """It does not matter what he wishes afterwards: to be back in, and out again."""
     people = [int(phone) for phone in phones(5)]
-    add_contacts(house.db, house.amina, map(str, people))
-    campaign = write_down_file(house.db, house.amina, people)
-    _opt(house.db, house.amina, {people[0]: True, people[4]: True})
+    add_contacts(house.db, house.amina_id, map(str, people))
+    campaign = write_down_file(house.db, house.amina_id, people)
+    _opt(house.db, house.amina_id, {people[0]: True, people[4]: True})
     campaigns.launch(house.db, campaign.id)
     for opted_out in (False, True):
         changes = [
@@ -161,7 +161,7 @@ async def test_who_was_left_out_when_a_file_was_frozen_stays_so_and_is_counted_o
         ]
         with house.db.write() as tx:
             upsert(
-                tx, ContactOwner(house.amina, False), changes, by=OPERATOR, now_ms=clock.now_ms()
+                tx, ContactOwner(house.amina_id, False), changes, by=OPERATOR, now_ms=clock.now_ms()
             )
     await house.cache.refresh()
     await Advancer(house.db, Chunker(house.cache, house.queue), house.woken.append, chunk=2).once()

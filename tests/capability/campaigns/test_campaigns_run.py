@@ -35,7 +35,7 @@ DAY_MS = 86_400_000
 async def test_it_reaches_everybody_by_chunks_of_one_entry_each_and_its_end_is_told(
     house: House,
 ) -> None:
-    endpoint(house.db, house.amina, kinds=["campaign.completed"])
+    endpoint(house.db, house.amina_id, kinds=["campaign.completed"])
     running = Running(
         house,
         25,
@@ -69,7 +69,7 @@ async def test_it_reaches_everybody_by_chunks_of_one_entry_each_and_its_end_is_t
     with house.db.read() as tx:
         page = report(
             tx,
-            house.amina,
+            house.amina_id,
             PageWanted(100, None),
             Filters(group_id=running.campaign.group_id),
             sandbox=False,
@@ -84,7 +84,7 @@ async def test_who_opts_out_or_can_be_sent_to_no_more_is_left_out_and_counted(ho
     running = Running(house, 25, ahead=10)
     await running.look()
     with house.db.write() as tx:
-        set_opted_out(tx, house.amina, {int(phone): True for phone in phones(5, first=8)})
+        set_opted_out(tx, house.amina_id, {int(phone): True for phone in phones(5, first=8)})
     await running.send()
     await running.look()
     running.change(countries=["NG"])
@@ -159,11 +159,11 @@ async def test_an_operator_can_hold_what_waits_for_credits(house: House) -> None
 
 @awaited
 async def test_a_launch_that_is_refused_leaves_no_permission_behind(house: House) -> None:
-    draft = write_down(house.db, house.amina)
+    draft = write_down(house.db, house.amina_id)
     with pytest.raises(NoRecipients):
         campaigns.launch(house.db, draft.id, as_far_as_credits_reach=True)
     assert now(house.db, draft) == draft._replace(freezing=now(house.db, draft).freezing)
-    add_contacts(house.db, house.amina, phones(1_001))
+    add_contacts(house.db, house.amina_id, phones(1_001))
     with pytest.raises(InsufficientCredits):
         campaigns.launch(house.db, draft.id)
 
@@ -191,11 +191,11 @@ async def test_a_suspended_account_or_sender_stops_it_until_somebody_resumes_it(
 ) -> None:
     running = Running(house, 25, ahead=5)
     with house.db.write() as tx:
-        accounts.suspend(tx, house.amina)
+        accounts.suspend(tx, house.amina_id)
     await running.look()
     assert running.state() == ("paused", "account_suspended")
     with house.db.write() as tx:
-        accounts.resume(tx, house.amina)
+        accounts.resume(tx, house.amina_id)
         campaigns.resume(tx, running.campaign.id)
         sender_id = tx.execute(sa.select(sender_table.c.id)).scalar_one()
         senders.suspend(tx, sender_id, "a complaint", now_ms=clock.now_ms())

@@ -109,14 +109,14 @@ def test_a_route_that_cannot_be_is_refused(db: Database, prefix: str, names: lis
         assert routing.all_routes(tx) == []
 
 
-def test_a_rate_is_set_replaced_and_removed(db: Database, amina: str) -> None:
+def test_a_rate_is_set_replaced_and_removed(db: Database, amina_id: str) -> None:
     before = epoch(db)
     with db.write() as tx:
         current_rates.store(tx, "gh", 3)
         assert current_rates.store(tx, "gh", 2) == current_rates.Rate(GENERAL, "GH", 2)
-        current_rates.store(tx, "23324", None, account_id=amina)
-        assert current_rates.load(tx) == [(GENERAL, "GH", 2), (amina, "23324", None)]
-        assert current_rates.load(tx, amina) == [(amina, "23324", None)]
+        current_rates.store(tx, "23324", None, account_id=amina_id)
+        assert current_rates.load(tx) == [(GENERAL, "GH", 2), (amina_id, "23324", None)]
+        assert current_rates.load(tx, amina_id) == [(amina_id, "23324", None)]
         rates = current_rates.Rates(current_rates.load(tx))
         current_rates.remove(tx, "GH")
         with pytest.raises(NotFound):
@@ -124,10 +124,10 @@ def test_a_rate_is_set_replaced_and_removed(db: Database, amina: str) -> None:
         left = current_rates.Rates(current_rates.load(tx))
     assert epoch(db) >= before + 4
     assert [
-        rates.credits_for(amina, number, country)
+        rates.credits_for(amina_id, number, country)
         for number, country in (("233201", "GH"), ("233241", "GH"), ("234", "NG"))
     ] == [2, None, 1]
-    assert left.credits_for(amina, "233201", "GH") == 1
+    assert left.credits_for(amina_id, "233201", "GH") == 1
 
 
 @pytest.mark.judged_in_python

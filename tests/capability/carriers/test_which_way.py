@@ -25,15 +25,15 @@ def test_without_a_route_it_says_so(db: Database) -> None:
     assert found.route is None
 
 
-def test_the_longest_prefix_and_the_accounts_own_rate_decide(db: Database, amina: str) -> None:
+def test_the_longest_prefix_and_the_accounts_own_rate_decide(db: Database, amina_id: str) -> None:
     with db.write() as tx:
         routing.set_route(tx, "", ["simulator"])
         routing.set_route(tx, "2332", ["simulator"])
         current_rates.store(tx, "GH", 2)
-        current_rates.store(tx, "233", 3, account_id=amina)
-    general, own = asked(db), asked(db, amina)
+        current_rates.store(tx, "233", 3, account_id=amina_id)
+    general, own = asked(db), asked(db, amina_id)
     assert general.rate == current_rates.Rate(GENERAL, "GH", 2)
-    assert own.rate == current_rates.Rate(amina, "233", 3)
+    assert own.rate == current_rates.Rate(amina_id, "233", 3)
     assert own.route == routing.Route("2332", (SIMULATOR_ID,))
     assert (own.offer.plan.carrier_id, own.offer.plan.prefix, own.offer.plan.rate) == (
         SIMULATOR_ID,
@@ -84,8 +84,8 @@ def test_a_number_falls_to_one_of_the_carriers_that_share_and_always_to_the_same
     assert waiting.carrier_id == found.carrier_id
 
 
-def test_a_country_that_the_account_may_not_send_to_is_refused(db: Database, amina: str) -> None:
+def test_a_country_that_the_account_may_not_send_to_is_refused(db: Database, amina_id: str) -> None:
     with db.write() as tx:
         routing.set_route(tx, "", ["simulator"])
-        accounts.change(tx, amina, countries=["NG"])
-    assert asked(db, amina).offer.refusal == "country_not_allowed"
+        accounts.change(tx, amina_id, countries=["NG"])
+    assert asked(db, amina_id).offer.refusal == "country_not_allowed"

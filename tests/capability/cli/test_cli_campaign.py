@@ -17,13 +17,13 @@ ACCOUNT = ("--account", "amina", "--sender", SENDER)
 
 
 @pytest.fixture(autouse=True)
-def ready_to_launch(db: Database, amina: str) -> None:
+def ready_to_launch(db: Database, amina_id: str) -> None:
     """Amina has ten credits, a route, and three contacts, one of whom has opted out."""
     open_route(db)
-    grant(db, amina, 10)
+    grant(db, amina_id, 10)
     add_contacts(
         db,
-        amina,
+        amina_id,
         [
             {"phone": "233200000000", "name": "Ama", "tags": ["gold"]},
             {"phone": "233200000001", "opted_out": True},
@@ -41,7 +41,7 @@ def spring(run: Run) -> Any:
     ).json
 
 
-def test_a_campaign_is_written_down_estimated_and_tested(run: Run, amina: str) -> None:
+def test_a_campaign_is_written_down_estimated_and_tested(run: Run, amina_id: str) -> None:
     made = spring(run)
     assert (made["name"], made["status"], made["audience"], made["rate"], made["validity_s"]) == (
         "Spring",
@@ -74,7 +74,7 @@ def test_a_campaign_is_written_down_estimated_and_tested(run: Run, amina: str) -
         assert ("heliograph: 233200000001 has opted out" in tested.err) == (phone == "0200000001")
 
 
-def test_a_campaign_is_launched_paused_resumed_and_canceled(run: Run, amina: str) -> None:
+def test_a_campaign_is_launched_paused_resumed_and_canceled(run: Run, amina_id: str) -> None:
     campaign = spring(run)["id"]
     launched = run("campaign", "launch", campaign, "--json").json
     assert (launched["status"], launched["recipients_total"], launched["credits_estimated"]) == (
@@ -106,9 +106,9 @@ def test_a_campaign_is_launched_paused_resumed_and_canceled(run: Run, amina: str
 
 
 def test_both_figures_are_told_when_the_credits_do_not_reach(
-    run: Run, db: Database, amina: str
+    run: Run, db: Database, amina_id: str
 ) -> None:
-    add_contacts(db, amina, [str(233_200_001_000 + k) for k in range(10)])
+    add_contacts(db, amina_id, [str(233_200_001_000 + k) for k in range(10)])
     campaign = run(
         "campaign", "create", "Spring", *ACCOUNT, "--message", "Hi", "--all", "--json"
     ).json["id"]
@@ -132,7 +132,7 @@ def test_both_figures_are_told_when_the_credits_do_not_reach(
     ],
 )
 def test_a_placeholder_that_nobody_has_a_value_for_is_told_from_the_beginning(
-    run: Run, amina: str, whom: str, text: str, unfilled: dict[str, int]
+    run: Run, amina_id: str, whom: str, text: str, unfilled: dict[str, int]
 ) -> None:
     made = run("campaign", "create", "Spring", *ACCOUNT, "--message", text, whom, "--json")
     told = [
@@ -155,7 +155,7 @@ def test_a_placeholder_that_nobody_has_a_value_for_is_told_from_the_beginning(
     ],
 )
 def test_a_placeholder_that_is_no_column_of_the_file_is_refused(
-    run: Run, amina: str, tmp_path: Path, text: str, told: str
+    run: Run, amina_id: str, tmp_path: Path, text: str, told: str
 ) -> None:
     file = tmp_path / "owed.csv"
     file.write_text(text, "utf-8")
@@ -180,7 +180,7 @@ def test_a_placeholder_that_is_no_column_of_the_file_is_refused(
 
 
 def test_a_campaign_that_is_moved_goes_as_far_as_credits_reach_until_it_is_told_otherwise(
-    run: Run, amina: str
+    run: Run, amina_id: str
 ) -> None:
     campaign = run(
         "campaign", "create", "Spring", *ACCOUNT, "--message", "Hi", "--all", "--json"
@@ -196,7 +196,7 @@ def test_a_campaign_that_is_moved_goes_as_far_as_credits_reach_until_it_is_told_
         assert moved["as_far_as_credits_reach"] is kept
 
 
-def test_all_values_of_a_campaign_that_are_wrong_are_told_together(run: Run, amina: str) -> None:
+def test_all_values_of_a_campaign_that_are_wrong_are_told_together(run: Run, amina_id: str) -> None:
     said = run(
         "campaign",
         "create",
@@ -225,7 +225,7 @@ def test_all_values_of_a_campaign_that_are_wrong_are_told_together(run: Run, ami
     ]
 
 
-def test_times_are_those_of_the_accounts_time_zone(run: Run, amina: str) -> None:
+def test_times_are_those_of_the_accounts_time_zone(run: Run, amina_id: str) -> None:
     run("account", "set", "amina", "--time-zone", "Africa/Lagos")
     campaign = run(
         "campaign", "create", "Spring", *ACCOUNT, "--message", "Hi", "--tag", "gold", "--json"
@@ -247,7 +247,7 @@ def test_times_are_those_of_the_accounts_time_zone(run: Run, amina: str) -> None
 
 
 def test_a_file_of_numbers_is_read_and_what_is_wrong_is_told_by_line(
-    run: Run, amina: str, tmp_path: Path
+    run: Run, amina_id: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "owed.csv"
     file.write_text("phone,amount\n0200000000,3\n0200000001,4\n12,5\n0200000000,6\n", "utf-8")
@@ -301,13 +301,13 @@ def test_a_file_of_numbers_is_read_and_what_is_wrong_is_told_by_line(
     ],
 )
 def test_a_line_that_does_not_say_what_is_meant_is_a_mistake_in_it(
-    run: Run, amina: str, options: list[str], told: str
+    run: Run, amina_id: str, options: list[str], told: str
 ) -> None:
     said = run("campaign", "create", "Spring", *ACCOUNT, *options)
     assert (said.status, told in said.err) == (2, True), said.err
 
 
-def test_what_help_says_of_validity_is_what_is_taken(run: Run, amina: str) -> None:
+def test_what_help_says_of_validity_is_what_is_taken(run: Run, amina_id: str) -> None:
     for shortest_or_longest, seconds in zip(("1m", "2d"), VALIDITY_S, strict=True):
         made = run(
             "campaign",
@@ -324,7 +324,7 @@ def test_what_help_says_of_validity_is_what_is_taken(run: Run, amina: str) -> No
         assert made.json["validity_s"] == seconds
 
 
-def test_a_text_whose_braces_are_wrong_says_where(run: Run, amina: str) -> None:
+def test_a_text_whose_braces_are_wrong_says_where(run: Run, amina_id: str) -> None:
     said = run("campaign", "create", "Spring", *ACCOUNT, "--message", "Hi {name", "--all")
     assert (said.status, said.err) == (
         2,
@@ -336,7 +336,7 @@ def test_a_text_whose_braces_are_wrong_says_where(run: Run, amina: str) -> None:
 
 
 def test_a_text_is_read_from_a_file_without_its_byte_order_mark_and_one_that_is_not_utf_8_is_told(
-    run: Run, amina: str, tmp_path: Path
+    run: Run, amina_id: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "offer.txt"
     file.write_bytes(b"\xef\xbb\xbfHi {name},\r\nmangoes are back.\r\n")

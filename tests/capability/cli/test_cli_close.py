@@ -197,7 +197,7 @@ def test_credits_and_money_are_owed_until_they_are_paid_out_through_the_ledger(
 async def test_queued_messages_are_owed_until_they_are_canceled_and_paid_back(
     house: House, run: Run, sandbox: bool
 ) -> None:
-    account = text(house.db, house.amina)
+    account = text(house.db, house.amina_id)
     if sandbox:
         await asyncio.to_thread(
             run, "account", "pay-out", account, "--reason", "to begin with none"
@@ -219,7 +219,7 @@ async def test_queued_messages_are_owed_until_they_are_canceled_and_paid_back(
 async def test_messages_in_doubt_are_owed_until_the_operator_has_asked_the_carrier(
     house: House, run: Run
 ) -> None:
-    account = text(house.db, house.amina)
+    account = text(house.db, house.amina_id)
     link = await house.submitted(phones(2))
     on_the_wire = await asyncio.to_thread(told, run, account)
     assert on_the_wire[0] == ["message", "list", "--account", account, "--status", "queued"]
@@ -235,7 +235,7 @@ async def test_messages_in_doubt_are_owed_until_the_operator_has_asked_the_carri
 async def test_what_was_sent_owes_nothing_and_its_receipts_come_after_the_closing(
     house: House, run: Run
 ) -> None:
-    account = text(house.db, house.amina)
+    account = text(house.db, house.amina_id)
     link = await house.submitted("233201234567")
     [submission] = link.open.values()
     [ref] = link.answer(submission)
@@ -251,9 +251,9 @@ async def test_what_was_sent_owes_nothing_and_its_receipts_come_after_the_closin
 def test_campaigns_that_have_not_ended_are_owed_until_they_are_canceled(
     run: Run, settled: House, status: str
 ) -> None:
-    account, db = text(settled.db, settled.amina), settled.db
-    add_contacts(db, settled.amina, phones(3))
-    draft, campaign = (campaigns.text_id(write_down(db, settled.amina)) for _ in range(2))
+    account, db = text(settled.db, settled.amina_id), settled.db
+    add_contacts(db, settled.amina_id, phones(3))
+    draft, campaign = (campaigns.text_id(write_down(db, settled.amina_id)) for _ in range(2))
     steps: dict[str, list[tuple[str, ...]]] = {
         "scheduled": [
             ("schedule", campaign, "--at", clock.rfc3339(clock.now_ms() + clock.DAY_MS)[:16])
@@ -348,7 +348,7 @@ def text_id(made: Provisioned) -> str:
 async def test_everything_is_told_at_once_and_settled_by_the_commands_as_they_stand_there(
     house: House, run: Run
 ) -> None:
-    account = text(house.db, house.amina)
+    account = text(house.db, house.amina_id)
     link = await house.submitted(phones(2))
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
     await link.turn.run_once()
@@ -361,17 +361,17 @@ async def test_everything_is_told_at_once_and_settled_by_the_commands_as_they_st
         customer = text_id(
             connect.provision(
                 tx,
-                house.amina,
+                house.amina_id,
                 BILAL._replace(initial_credits=5),
                 sandbox=False,
                 now_ms=clock.now_ms(),
             )
         )
-    add_contacts(house.db, house.amina, phones(5))
+    add_contacts(house.db, house.amina_id, phones(5))
     campaign = campaigns.text_id(
-        campaigns.launch(house.db, write_down(house.db, house.amina).id).campaign
+        campaigns.launch(house.db, write_down(house.db, house.amina_id).id).campaign
     )
-    made, _ = endpoint(house.db, house.amina)
+    made, _ = endpoint(house.db, house.amina_id)
     refused = await asyncio.to_thread(run, "account", "close", account)
     assert [line.split(" (")[0].split(":")[0].strip() for line in refused.err.splitlines()[1:]] == [
         *[f"its Connect customer {customer}"] * 2,

@@ -212,7 +212,7 @@ def test_every_option_has_help(typed: Typed) -> None:
 
 
 @pytest.mark.judged_in_python
-@pytest.mark.usefixtures("files", "amina")
+@pytest.mark.usefixtures("files", "amina_id")
 @pytest.mark.parametrize(
     "typed",
     [each for each in COMMANDS if any(param.name == "country" for param in each.command.params)],

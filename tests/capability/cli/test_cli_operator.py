@@ -45,7 +45,7 @@ def test_the_role_of_an_operator_is_taken_away(run: Run, db: Database, end: str)
     ],
 )
 def test_a_role_is_either_in_an_account_or_in_the_console(
-    run: Run, db: Database, amina: str, options: str
+    run: Run, db: Database, amina_id: str, options: str
 ) -> None:
     refused = run(*typed(f"user add kofi@example.com {options}"))
     assert refused.status == 2
@@ -54,7 +54,7 @@ def test_a_role_is_either_in_an_account_or_in_the_console(
         assert users.page(tx, limit=1) == []
 
 
-def test_who_is_no_operator_cannot_be_removed_as_one(run: Run, amina: str) -> None:
+def test_who_is_no_operator_cannot_be_removed_as_one(run: Run, amina_id: str) -> None:
     run(*typed("user add ama@example.com --account amina --role owner"))
     refused = run(*typed("user remove ama@example.com --operator"))
     assert refused.status == 1

@@ -11,7 +11,7 @@ from tests.support.factories import open_account
 from tests.support.portal.authenticator import given_codes
 
 
-def test_a_user_is_added_with_a_link_that_signs_in(run: Run, db: Database, amina: str) -> None:
+def test_a_user_is_added_with_a_link_that_signs_in(run: Run, db: Database, amina_id: str) -> None:
     added = run(
         "user", "add", "Ama@Example.com", "--account", "amina", "--role", "owner", "--json"
     ).json
@@ -25,7 +25,7 @@ def test_a_user_is_added_with_a_link_that_signs_in(run: Run, db: Database, amina
     assert users.text_id(found.user) == added["id"]
 
 
-def test_a_role_is_changed_and_taken_away(run: Run, amina: str) -> None:
+def test_a_role_is_changed_and_taken_away(run: Run, amina_id: str) -> None:
     run(*typed("user add ama@example.com --account amina --role owner"))
     again = run(
         "user", "add", "ama@example.com", "--account", "amina", "--role", "viewer", "--json"
@@ -37,7 +37,7 @@ def test_a_role_is_changed_and_taken_away(run: Run, amina: str) -> None:
     assert listed["email"] == "ama@example.com"
 
 
-def test_another_link_is_another_secret(run: Run, amina: str) -> None:
+def test_another_link_is_another_secret(run: Run, amina_id: str) -> None:
     first = run(
         "user", "add", "ama@example.com", "--account", "amina", "--role", "owner", "--json"
     ).json
@@ -47,7 +47,7 @@ def test_another_link_is_another_secret(run: Run, amina: str) -> None:
 
 
 def test_who_has_lost_phone_and_recovery_codes_is_let_in_without(
-    run: Run, db: Database, amina: str
+    run: Run, db: Database, amina_id: str
 ) -> None:
     run(*typed("user add ama@example.com --account amina --role owner"))
     with db.write() as tx:
@@ -84,7 +84,7 @@ def test_an_operator_who_has_lost_the_only_passkey_is_let_in_without(
 
 
 def test_a_user_is_created_by_the_other_name_too_and_disabled_everywhere(
-    run: Run, db: Database, amina: str
+    run: Run, db: Database, amina_id: str
 ) -> None:
     open_account(db, "chidi")
     made = run(*typed("user create ama@example.com --account amina --role owner --json")).json

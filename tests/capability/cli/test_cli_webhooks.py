@@ -3,7 +3,7 @@ the secret checks what it got.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -159,28 +159,45 @@ async def test_a_sample_is_signed_and_what_is_answered_is_shown(
     assert house.count(webhook_deliveries) == 0
 
 
-@awaited
-async def test_events_and_attempts_are_listed_and_replayed(house: House, run: Run) -> None:
-    made = await asyncio.to_thread(add, run)
-    await happened(house, 3)
+async def record_answers(
+    house: House, answers: Sequence[tuple[int | None, str | None, str]]
+) -> None:
+    """Records what was answered to the last try of each waiting event: a status, a reason and a
+    text.
+    """
     recorder, recording = Recorder(house.db), list[list[AttemptResult]]()
     with house.db.read() as tx:
         rows = [
             WaitingEvents(*row)
             for row in tx.execute(webhook_queue.select().order_by(webhook_queue.c.event_id))
         ]
+    for row, (status, reason, answer) in zip(rows, answers, strict=True):
+        recorder.add(
+            AttemptResult(
+                waiting=replace(row, tries=4),
+                at_ms=clock.now_ms(),
+                took_ms=12,
+                status=status,
+                reason=reason,
+                answer=answer,
+                retry_after=None,
+            )
+        )
+    task = asyncio.create_task(recorder.run(lambda batch: recording.append(list(batch))))
+    await recorder.wait_until_empty()
+    task.cancel()
+
+
+@awaited
+async def test_events_and_attempts_are_listed_and_replayed(house: House, run: Run) -> None:
+    made = await asyncio.to_thread(add, run)
+    await happened(house, 3)
     answers = (
         (500, "status", "oops"),
         (200, None, "ok"),
         (None, "timeout", "no whole answer in time"),
     )
-    for row, (status, reason, answer) in zip(rows, answers, strict=True):
-        recorder.add(
-            AttemptResult(replace(row, tries=4), clock.now_ms(), 12, status, reason, answer, None)
-        )
-    task = asyncio.create_task(recorder.run(lambda batch: recording.append(list(batch))))
-    await recorder.wait_until_empty()
-    task.cancel()
+    await record_answers(house, answers)
     listed = (await later(run, "webhook", "events", made["id"], "--json")).json
     assert [(event["outcome"], event["tries"]) for event in listed] == [
         ("exhausted", 5),
@@ -226,7 +243,7 @@ async def test_notices_of_an_account_are_listed_newest_first(house: House, run: 
     async with house.db.hot() as tx:
         for number in range(3):
             await notices.notify(
-                tx, house.amina, "webhook_disabled", f"notice {number}", clock.now_ms() + number
+                tx, house.amina_id, "webhook_disabled", f"notice {number}", clock.now_ms() + number
             )
         await notices.notify(tx, chidi, "webhook_disabled", "a stranger's", clock.now_ms())
     listed = (await later(run, "account", "notices", "amina", "--limit", "2", "--json")).json
@@ -256,7 +273,17 @@ async def test_attempts_are_those_of_the_newest_events_however_late_an_older_one
         ]
     for late_ms, (row, status) in enumerate(zip(reversed(rows), (500, 200, 500, 200), strict=True)):
         reason = None if status == 200 else "status"
-        recorder.add(AttemptResult(row, clock.now_ms() + late_ms, 12, status, reason, "said", None))
+        recorder.add(
+            AttemptResult(
+                waiting=row,
+                at_ms=clock.now_ms() + late_ms,
+                took_ms=12,
+                status=status,
+                reason=reason,
+                answer="said",
+                retry_after=None,
+            )
+        )
     task = asyncio.create_task(recorder.run(lambda batch: None))
     await recorder.wait_until_empty()
     task.cancel()
@@ -276,7 +303,7 @@ async def test_an_outcome_that_is_recorded_while_others_are_replayed_is_not_lost
     with house.db.write() as tx:
         endpoint, _ = endpoints.add(
             tx,
-            house.amina,
+            house.amina_id,
             "https://example.org/hook",
             ["message.sent"],
             sandbox=False,

@@ -27,7 +27,7 @@ def refused(db: Database) -> list[str]:
 
 
 def test_a_range_is_blocked_with_a_reason_and_let_go(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db, OperatorRole.SUPPORT)
     assert "None is refused" in visitor.get(PATH).text
@@ -45,7 +45,7 @@ def test_a_range_is_blocked_with_a_reason_and_let_go(
     assert refused(db) == [DIGITS]
     assert f"{DIGITS}…" in visitor.get(PATH).text
     with db.read() as tx:
-        account = accounts.text_id(accounts.by_id(tx, amina))
+        account = accounts.text_id(accounts.by_id(tx, amina_id))
     there = {"account": account, "place": DIGITS}
     assert "amina" in visitor.get(f"{PATH}/unblock", params=there).text
     assert visitor.post(f"{PATH}/unblock", {**there, "reason": " "}).status_code == 400
@@ -54,7 +54,7 @@ def test_a_range_is_blocked_with_a_reason_and_let_go(
     assert visitor.get(f"{PATH}/unblock", params=there).status_code == 404
     with db.read() as tx:
         logged = users.operator_entries(tx, PageWanted(9, None))
-        told = audit_log.page(tx, amina, PageWanted(9, None))
+        told = audit_log.page(tx, amina_id, PageWanted(9, None))
     assert [(each.entry.action, each.entry.after, each.entry.reason) for each in logged] == [
         ("otp.unblock", f"{DIGITS}: let through", "verified"),
         ("otp.block", f"{DIGITS}: refused", "pumping, says the carrier"),
@@ -63,7 +63,7 @@ def test_a_range_is_blocked_with_a_reason_and_let_go(
 
 
 def test_sudden_volume_and_look_alikes_lead_to_their_accounts(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     chidi = open_account(db, "chidi", sender=None)
     clock.move(by_ms=DAY_MS - clock.now_ms() % DAY_MS + 12 * HOUR_MS)
@@ -84,7 +84,7 @@ def test_sudden_volume_and_look_alikes_lead_to_their_accounts(
 
 
 def test_links_are_shown_as_hosts_with_what_is_suspicious(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     chidi = open_account(db, "chidi", sender="CHIDI")
     with db.write() as tx:
@@ -101,10 +101,10 @@ def test_links_are_shown_as_hosts_with_what_is_suspicious(
         "www.p0st-bank.com and chidi.com",
     ):
         stored_message(db, chidi, text=text)
-    newest = stored_message(db, amina, text="Order at amina.com").replace("msg_", "")
-    stored_message(db, amina, text="http://10.9.9.9/", type="otp")
-    stored_message(db, amina, text="http://10.9.9.9/", sandbox=True)
-    stored_message(db, amina, text=None)
+    newest = stored_message(db, amina_id, text="Order at amina.com").replace("msg_", "")
+    stored_message(db, amina_id, text="http://10.9.9.9/", type="otp")
+    stored_message(db, amina_id, text="http://10.9.9.9/", sandbox=True)
+    stored_message(db, amina_id, text=None)
     page = visitor.get(PATH).text
     rows = [row for row in page.split("<tr>") if "[.]" in row]
     seen = [
@@ -127,8 +127,8 @@ def test_links_are_shown_as_hosts_with_what_is_suspicious(
     assert "6 live texts were read, of the last 24 hours" in page
 
 
-def test_who_reads_no_texts_sees_no_hosts(visitor: Visitor, db: Database, amina: str) -> None:
-    stored_message(db, amina, text="bit.ly/3abc")
+def test_who_reads_no_texts_sees_no_hosts(visitor: Visitor, db: Database, amina_id: str) -> None:
+    stored_message(db, amina_id, text="bit.ly/3abc")
     sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     page = visitor.get(PATH).text
     assert "hides where it leads" in page
@@ -136,11 +136,11 @@ def test_who_reads_no_texts_sees_no_hosts(visitor: Visitor, db: Database, amina:
 
 
 def test_no_more_than_the_newest_texts_are_read(
-    db: Database, amina: str, monkeypatch: pytest.MonkeyPatch
+    db: Database, amina_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(linked, "TEXTS_READ_MAX", 2)
     for host in ("first.com", "second.com", "third.com"):
-        stored_message(db, amina, text=host, created_at_ms=len(host))
+        stored_message(db, amina_id, text=host, created_at_ms=len(host))
     with db.read() as tx:
         found = linked.linked_hosts(tx, clock.now_ms())
     assert [each.host for each in found.hosts] == ["second.com", "third.com"]

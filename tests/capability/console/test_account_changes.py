@@ -19,10 +19,10 @@ from tests.support.portal.visitor import Visitor, once_in
 
 
 @pytest.fixture
-def path(db: Database, amina: str) -> str:
+def path(db: Database, amina_id: str) -> str:
     """Returns the path of amina's account in the console."""
     with db.read() as tx:
-        return f"/console/accounts/{accounts.text_id(accounts.by_id(tx, amina))}"
+        return f"/console/accounts/{accounts.text_id(accounts.by_id(tx, amina_id))}"
 
 
 def wallet_of(path: str) -> str:
@@ -39,7 +39,7 @@ def changed(visitor: Visitor, path: str, do: str, amount: str, **fields: str) ->
 
 
 def test_credits_and_money_are_given_and_corrected_by_ledger_entries(
-    visitor: Visitor, db: Database, amina: str, path: str
+    visitor: Visitor, db: Database, amina_id: str, path: str
 ) -> None:
     sign_in_operator(visitor, db)
     for do, amount in (
@@ -50,11 +50,11 @@ def test_credits_and_money_are_given_and_corrected_by_ledger_entries(
     ):
         assert changed(visitor, path, do=do, amount=amount).status_code == 303, do
     with db.read() as tx:
-        held = wallet.wallet_of(tx, amina)
+        held = wallet.wallet_of(tx, amina_id)
         assert (held.figures.sms_credits, held.figures.balance_minor) == (4_980, 25_000)
         logged = tx.execute(
             sa.select(audit_log.c.action, audit_log.c.author_kind, audit_log.c.detail)
-            .where(audit_log.c.account_id == amina)
+            .where(audit_log.c.account_id == amina_id)
             .order_by(audit_log.c.id)
         ).all()
     assert [(entry.action, entry.author_kind) for entry in logged] == [
@@ -68,15 +68,15 @@ def test_credits_and_money_are_given_and_corrected_by_ledger_entries(
 
 
 def test_a_form_that_is_sent_twice_changes_the_wallet_once(
-    visitor: Visitor, db: Database, amina: str, path: str
+    visitor: Visitor, db: Database, amina_id: str, path: str
 ) -> None:
     sign_in_operator(visitor, db)
     once = once_in(visitor.get(wallet_of(path)))
     form = {"once": once, "do": "grant", "credits": "100", "reason": "Invoice 17"}
     assert [visitor.post(wallet_of(path), form).status_code for _ in range(2)] == [303, 303]
     with db.read() as tx:
-        assert wallet.wallet_of(tx, amina).figures.sms_credits == 100
-        logged = sa.select(sa.func.count()).where(audit_log.c.account_id == amina)
+        assert wallet.wallet_of(tx, amina_id).figures.sms_credits == 100
+        logged = sa.select(sa.func.count()).where(audit_log.c.account_id == amina_id)
         assert tx.execute(logged).scalar_one() == 1
 
 
@@ -96,7 +96,7 @@ def test_a_form_that_is_sent_twice_changes_the_wallet_once(
     ],
 )
 def test_what_is_wrong_with_a_change_is_said_at_its_field(
-    visitor: Visitor, db: Database, amina: str, path: str, fields: dict[str, str], said: str
+    visitor: Visitor, db: Database, amina_id: str, path: str, fields: dict[str, str], said: str
 ) -> None:
     sign_in_operator(visitor, db)
     page = changed(visitor, path, **fields)
@@ -104,11 +104,11 @@ def test_what_is_wrong_with_a_change_is_said_at_its_field(
     assert said in page.text
     with db.read() as tx:
         count = sa.select(sa.func.count()).select_from(ledger_entries)
-        assert tx.execute(count.where(ledger_entries.c.account_id == amina)).scalar_one() == 0
+        assert tx.execute(count.where(ledger_entries.c.account_id == amina_id)).scalar_one() == 0
 
 
 def test_limits_are_set_with_what_was_before_in_the_log(
-    visitor: Visitor, db: Database, amina: str, path: str
+    visitor: Visitor, db: Database, amina_id: str, path: str
 ) -> None:
     sign_in_operator(visitor, db, OperatorRole.SUPPORT)
     visitor.get(f"{path}/limits")
@@ -121,7 +121,7 @@ def test_limits_are_set_with_what_was_before_in_the_log(
     }
     assert visitor.post(f"{path}/limits", form).status_code == 303
     with db.read() as tx:
-        account = accounts.by_id(tx, amina)
+        account = accounts.by_id(tx, amina_id)
     assert (account.max_tier, account.countries) == ("enterprise", ("GH", "NG"))
     assert (account.daily_credits, account.otp_unverified) == (500, None)
     assert account.transactional
@@ -148,18 +148,18 @@ def test_who_lacks_the_right_sees_no_form_and_changes_nothing(
 
 
 def test_a_change_of_the_wallet_takes_a_fresh_sign_in(
-    visitor: Visitor, db: Database, amina: str, path: str
+    visitor: Visitor, db: Database, amina_id: str, path: str
 ) -> None:
     sign_in_operator(visitor, db)
     clock.move(11 * 60_000)
     page = changed(visitor, path, do="grant", amount="100")
     assert "Confirm that it is you" in page.text
     with db.read() as tx:
-        assert wallet.wallet_of(tx, amina).figures.sms_credits == 0
+        assert wallet.wallet_of(tx, amina_id).figures.sms_credits == 0
 
 
 def test_limits_that_others_set_meanwhile_are_not_overwritten(
-    visitor: Visitor, db: Database, amina: str, path: str
+    visitor: Visitor, db: Database, amina_id: str, path: str
 ) -> None:
     sign_in_operator(visitor, db)
     visitor.get(f"{path}/limits")
@@ -168,7 +168,7 @@ def test_limits_that_others_set_meanwhile_are_not_overwritten(
     def hold() -> None:
         """Changes the limits, and goes on for a while before it commits."""
         with db.write() as tx:
-            accounts.change(tx, amina, daily_credits=111)
+            accounts.change(tx, amina_id, daily_credits=111)
             is_held.set()
             time.sleep(0.5)
 
@@ -182,7 +182,7 @@ def test_limits_that_others_set_meanwhile_are_not_overwritten(
     assert "daily_credits: 111" in visitor.page.text
     assert 'value="222"' in visitor.page.text, "what was typed stays"
     with db.read() as tx:
-        assert accounts.by_id(tx, amina).daily_credits == 111
+        assert accounts.by_id(tx, amina_id).daily_credits == 111
     assert visitor.post(f"{path}/limits", form).status_code == 303
     with db.read() as tx:
         entry = users.operator_entries(tx, PageWanted(1, None))[0].entry

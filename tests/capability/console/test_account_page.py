@@ -65,19 +65,19 @@ def row(day: str, *cells: str) -> str:
 
 
 def test_the_page_shows_each_of_the_last_fourteen_days(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db)
-    path = page_of(db, amina)
+    path = page_of(db, amina_id)
     assert "No live text of the last 14 days" in visitor.get(path).text
     now_ms = clock.now_ms()
     quarter_ms = now_ms - now_ms % QUARTER_MS
     other = open_account(db, "other")
-    for account_id, days_ago in ((amina, 0), (amina, 3), (amina, 14), (other, 3)):
+    for account_id, days_ago in ((amina_id, 0), (amina_id, 3), (amina_id, 14), (other, 3)):
         at_ms = quarter_ms - days_ago * DAY_MS
         rolled_up(db, account_id, at_ms, delivered=1_200, failed=300, sent=100)
         spend(db, account_id, at_ms, 1_650, 350)
-    rolled_up(db, amina, quarter_ms, sandbox=True, delivered=7)
+    rolled_up(db, amina_id, quarter_ms, sandbox=True, delivered=7)
     while add_up_hour(db):
         pass
     page = visitor.get(path).text.replace("\n", "")
@@ -91,15 +91,15 @@ def test_the_page_shows_each_of_the_last_fourteen_days(
 
 
 def test_the_page_shows_the_newest_sites_of_both_modes(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db)
-    path = page_of(db, amina)
+    path = page_of(db, amina_id)
     assert "No site is linked to it" in visitor.get(path).text
-    linked(db, amina, "https://oldest.example")
+    linked(db, amina_id, "https://oldest.example")
     for number in range(BELOW_MAX):
         clock.move(1)
-        linked(db, amina, f"https://shop{number}.example", sandbox=number == 0)
+        linked(db, amina_id, f"https://shop{number}.example", sandbox=number == 0)
     linked(db, open_account(db, "other"), "https://other.example")
     page = visitor.get(path).text
     assert page.count("https://shop") == BELOW_MAX
@@ -110,21 +110,21 @@ def test_the_page_shows_the_newest_sites_of_both_modes(
 
 
 def test_an_account_is_found_by_its_partners_reference_and_by_its_sites(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db)
-    bilal = customer_of(db, amina, "bilal", "crm-1001")
+    bilal = customer_of(db, amina_id, "bilal", "crm-1001")
     chidi, other = open_account(db, "chidi"), open_account(db, "Shop CRM-1001")
     linked(db, chidi, "https://shop.example/blog")
     linked(db, other, "http://shop.example.org:8080", sandbox=True)
-    linked(db, amina, "https://www.stoffe.example")
+    linked(db, amina_id, "https://www.stoffe.example")
     member = "sales@stoffe.example"
     with db.write() as tx:
         user = users.add(tx, member, now_ms=clock.now_ms())
         users.set_role(tx, user.id, chidi, Role.OWNER, now_ms=clock.now_ms())
     mailed = open_account(db, member)
-    by_mail = customer_of(db, amina, "customer", member)
-    everybody = (bilal, chidi, other, amina, mailed, by_mail)
+    by_mail = customer_of(db, amina_id, "customer", member)
+    everybody = (bilal, chidi, other, amina_id, mailed, by_mail)
     for looked_for, found in (
         ("crm-1001", {bilal, other}),
         ("crm-100", {other}),
@@ -136,9 +136,9 @@ def test_an_account_is_found_by_its_partners_reference_and_by_its_sites(
         ("shop.example.org:8080", {other}),
         ("shop.exampl", set()),
         ("shop", {chidi, other}),  # the one by its name, too
-        ("stoffe", {amina, mailed}),
-        ("stoffe.example", {amina, mailed}),
-        ("https://www.stoffe.example", {amina}),
+        ("stoffe", {amina_id, mailed}),
+        ("stoffe.example", {amina_id, mailed}),
+        ("https://www.stoffe.example", {amina_id}),
         (member, {chidi, mailed, by_mail}),
         ("nobody@stoffe.example", set()),
     ):
@@ -163,12 +163,12 @@ def test_all_accounts_with_one_sender_id_are_found_page_by_page(
 
 
 def test_a_sender_id_counts_in_each_status_that_it_has_been_in(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db)
-    again = waiting_sender(db, amina, "AGAIN")
-    withdrawn = waiting_sender(db, amina, "WITHDRAWN")
-    waiting = waiting_sender(db, amina, "WAITING")
+    again = waiting_sender(db, amina_id, "AGAIN")
+    withdrawn = waiting_sender(db, amina_id, "WITHDRAWN")
+    waiting = waiting_sender(db, amina_id, "WAITING")
     now_ms = clock.now_ms()
     with db.write() as tx:
         sender_id = senders.find(tx, again).id
@@ -176,6 +176,6 @@ def test_a_sender_id_counts_in_each_status_that_it_has_been_in(
         sender_id = senders.find(tx, withdrawn).id
         senders.approve(tx, sender_id, now_ms=now_ms)
         senders.suspend(tx, sender_id, "Complaints", now_ms=now_ms)
-    waiting_sender(db, amina, "AGAIN")
+    waiting_sender(db, amina_id, "AGAIN")
     told = "2 were approved, 1 rejected, 1 suspended"  # one is that of the fixture
     assert told in visitor.get(f"/console/approvals/senders/{waiting}").text

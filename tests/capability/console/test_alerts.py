@@ -138,7 +138,7 @@ def test_a_recipient_is_added_after_a_fresh_sign_in_only(db: Database, visitor: 
     assert visitor.post(PAGE, rules).status_code == 303
 
 
-def test_a_wallet_is_watched_and_no_more(db: Database, visitor: Visitor, amina: str) -> None:
+def test_a_wallet_is_watched_and_no_more(db: Database, visitor: Visitor, amina_id: str) -> None:
     sign_in_operator(visitor, db)
     visitor.get(PAGE)
     wrong = visitor.post(f"{PAGE}/wallets", {"do": "watch", "account": "zola", "credits": "5"})
@@ -156,7 +156,7 @@ def test_a_wallet_is_watched_and_no_more(db: Database, visitor: Visitor, amina: 
     ]
 
 
-def test_the_commands_do_what_the_page_does(db: Database, run: Run, amina: str) -> None:
+def test_the_commands_do_what_the_page_does(db: Database, run: Run, amina_id: str) -> None:
     made = run("alert", "add", OPERATOR_MAIL, "--json").json
     assert run("alert", "add", "https://hooks.example/a", "--json").json["secret"].startswith("whs")
     run("alert", "test", made["id"])

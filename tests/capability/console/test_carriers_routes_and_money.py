@@ -129,7 +129,7 @@ def test_a_carrier_that_a_route_leads_to_is_not_removed(visitor: Visitor, db: Da
 
 
 def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db)
     asked = visitor.get("/console/routes?to=233201234567").text
@@ -138,7 +138,7 @@ def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(
     assert visitor.post("/console/routes", route).status_code == 303
     with db.write() as tx:
         current_rates.store(tx, "GH", 2)
-        current_rates.store(tx, "233", 3, account_id=amina)
+        current_rates.store(tx, "233", 3, account_id=amina_id)
     general = visitor.get("/console/routes?to=233201234567").text
     assert "would go to simulator, and cost 2 credits a segment" in general
     assert "The route of prefix 2332 decides" in general
@@ -197,7 +197,7 @@ def test_carriers_that_share_a_route_by_weight_are_shown_with_their_parts(
 
 
 def test_finance_changes_a_wallet_with_a_reason_that_both_logs_tell(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db, OperatorRole.FINANCE)
     found = visitor.get("/console/money?account=amina")
@@ -218,26 +218,28 @@ def test_finance_changes_a_wallet_with_a_reason_that_both_logs_tell(
     ):
         assert visitor.post(path, form).status_code == 400
     with db.read() as tx:
-        assert wallet.wallet_of(tx, amina).figures == Figures(1_000, 480)
-        actions = [entry.entry.action for entry in audit_log.page(tx, amina, PageWanted(9, None))]
+        assert wallet.wallet_of(tx, amina_id).figures == Figures(1_000, 480)
+        actions = [
+            entry.entry.action for entry in audit_log.page(tx, amina_id, PageWanted(9, None))
+        ]
     told = ["wallet.adjust", "wallet.topup", "credits.adjust", "credits.grant"]
     assert actions == operators_did(db) == told
-    stranger.sign_in(EMAIL, amina)
-    assert "Granted SMS credits" in stranger.get(f"{home_of(db, amina)}/audit").text
+    stranger.sign_in(EMAIL, amina_id)
+    assert "Granted SMS credits" in stranger.get(f"{home_of(db, amina_id)}/audit").text
 
 
 def test_a_statement_is_saved_whose_sums_are_the_ledgers(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     with db.write() as tx:
-        ledger.grant(tx, amina, 500, "welcome", now_ms=clock.now_ms())
-        ledger.topup(tx, amina, "12.50", "paid", now_ms=clock.now_ms())
+        ledger.grant(tx, amina_id, 500, "welcome", now_ms=clock.now_ms())
+        ledger.topup(tx, amina_id, "12.50", "paid", now_ms=clock.now_ms())
     path = visitor.get("/console/money?account=amina").headers["location"]
     assert "The entries add up to these figures" in visitor.get(path).text
     lines = [line.split(",") for line in visitor.get(f"{path}/statement").text.splitlines()]
     with db.read() as tx:
-        entries = account_ledger.page(tx, amina, PageWanted(9, None))
+        entries = account_ledger.page(tx, amina_id, PageWanted(9, None))
     of_types = [line for line in lines if line[1] not in ("line", "opening", "closing")]
     assert sum(int(line[3]) for line in of_types) == sum(entry.credits for entry in entries)
     assert sum(float(line[4]) for line in of_types) * 100 == sum(e.amount_minor for e in entries)
@@ -245,7 +247,7 @@ def test_a_statement_is_saved_whose_sums_are_the_ledgers(
     assert visitor.get(f"{path}?month=2026-13").status_code == 400
 
 
-def test_money_takes_a_fresh_sign_in(visitor: Visitor, db: Database, amina: str) -> None:
+def test_money_takes_a_fresh_sign_in(visitor: Visitor, db: Database, amina_id: str) -> None:
     sign_in_operator(visitor, db)
     path = visitor.get("/console/money?account=amina").headers["location"]
     visitor.get(path)
@@ -254,4 +256,4 @@ def test_money_takes_a_fresh_sign_in(visitor: Visitor, db: Database, amina: str)
     assert asked.status_code == 403
     clock.move(-FRESH_MS)
     with db.read() as tx:
-        assert wallet.wallet_of(tx, amina).figures == Figures(0, 0)
+        assert wallet.wallet_of(tx, amina_id).figures == Figures(0, 0)

@@ -26,9 +26,9 @@ from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 
 def test_a_sender_id_is_approved_and_its_account_reads_so(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str
 ) -> None:
-    sender = waiting_sender(db, amina)
+    sender = waiting_sender(db, amina_id)
     sign_in_operator(visitor, db)
     listed = visitor.get("/console/approvals").text
     assert "AMINASHOP" in listed
@@ -40,30 +40,30 @@ def test_a_sender_id_is_approved_and_its_account_reads_so(
     with db.read() as tx:
         assert senders.find(tx, sender).status == states.APPROVED
         assert senders.history(tx, senders.find(tx, sender).id)[0].by == OPERATOR
-        told = audit_log.page(tx, amina, PageWanted(1, None))[0]
+        told = audit_log.page(tx, amina_id, PageWanted(1, None))[0]
         logged = users.operator_entries(tx, PageWanted(9, None))
     assert (told.author.kind, told.author.name) == (audit_log.AuthorKind.OPERATOR, "the operator")
     assert [(each.email, each.entry.action, each.entry.before) for each in logged] == [
         (OPERATOR, "sender.approve", "AMINASHOP: submitted")
     ]
-    stranger.sign_in(EMAIL, amina)
-    audit = stranger.get(f"{home_of(db, amina)}/audit").text
+    stranger.sign_in(EMAIL, amina_id)
+    audit = stranger.get(f"{home_of(db, amina_id)}/audit").text
     assert "Approved a sender ID" in audit
     assert OPERATOR not in audit
 
 
 def test_a_sender_id_is_rejected_with_a_reason_that_its_account_reads(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str
 ) -> None:
-    path = f"/console/approvals/senders/{waiting_sender(db, amina)}"
+    path = f"/console/approvals/senders/{waiting_sender(db, amina_id)}"
     sign_in_operator(visitor, db, OperatorRole.SUPPORT)
     visitor.get(path)
     refused = visitor.post(path, {"do": "reject", "reason": " "})
     assert refused.status_code == 400
     assert "must have 1 to 255 characters" in refused.text
     assert visitor.post(path, {"do": "reject", "reason": "Send a letter"}).status_code == 303
-    stranger.sign_in(EMAIL, amina)
-    assert "Send a letter" in stranger.get(f"{home_of(db, amina)}/senders").text
+    stranger.sign_in(EMAIL, amina_id)
+    assert "Send a letter" in stranger.get(f"{home_of(db, amina_id)}/senders").text
     log = visitor.get("/console/log").text
     assert "Rejected a sender ID" in log
     assert "Send a letter" in log
@@ -74,13 +74,13 @@ def test_a_sender_id_is_rejected_with_a_reason_that_its_account_reads(
 
 
 def test_a_sender_id_that_looks_like_anothers_says_so(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     chidi = open_account(db, "chidi")
     approved = waiting_sender(db, chidi, "PAYPAL")
     with db.write() as tx:
         senders.approve(tx, senders.find(tx, approved).id, now_ms=clock.now_ms())
-    path = f"/console/approvals/senders/{waiting_sender(db, amina, 'PAYPA1')}"
+    path = f"/console/approvals/senders/{waiting_sender(db, amina_id, 'PAYPA1')}"
     sign_in_operator(visitor, db)
     assert "looks like PAYPAL" in visitor.get("/console/approvals").text
     page = visitor.get(path).text
@@ -106,16 +106,16 @@ def test_an_account_goes_live_after_a_fresh_sign_in(visitor: Visitor, db: Databa
 
 
 def test_an_account_is_found_suspended_and_resumed(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str
 ) -> None:
-    stranger.sign_in(EMAIL, amina)
+    stranger.sign_in(EMAIL, amina_id)
     sign_in_operator(visitor, db)
-    path = page_of(db, amina)
-    waiting_sender(db, amina, "TICKETS")
+    path = page_of(db, amina_id)
+    waiting_sender(db, amina_id, "TICKETS")
     with db.write() as tx:
         made = keys.issue(
             tx,
-            amina,
+            amina_id,
             name="shop",
             sandbox=False,
             permissions=["all"],
@@ -129,11 +129,11 @@ def test_an_account_is_found_suspended_and_resumed(
     for do, status in (("suspend", "suspended"), ("resume", "active")):
         assert visitor.post(path, {"do": do, "reason": "invoice 17"}).status_code == 303
         with db.read() as tx:
-            assert accounts.by_id(tx, amina).status == status
-            last = status_history.last(tx, amina)
+            assert accounts.by_id(tx, amina_id).status == status
+            last = status_history.last(tx, amina_id)
             assert last is not None
             assert (last.reason, last.by) == ("invoice 17", OPERATOR)
-        is_told = "This account is suspended" in stranger.get(home_of(db, amina)).text
+        is_told = "This account is suspended" in stranger.get(home_of(db, amina_id)).text
         assert is_told == (status == "suspended")
     log = visitor.get("/console/log", params={"account": "amina"}).text
     assert "Suspended an account" in log
@@ -203,9 +203,11 @@ def test_a_cursor_that_is_none_is_refused(visitor: Visitor, db: Database, cursor
         assert visitor.get(f"{path}?cursor={cursor}").status_code == 400
 
 
-def test_many_sender_ids_are_paged_oldest_first(visitor: Visitor, db: Database, amina: str) -> None:
+def test_many_sender_ids_are_paged_oldest_first(
+    visitor: Visitor, db: Database, amina_id: str
+) -> None:
     for number in range(30):
-        waiting_sender(db, amina, f"SHOP{number:02}")
+        waiting_sender(db, amina_id, f"SHOP{number:02}")
     sign_in_operator(visitor, db)
     pages = [page.text for page in visitor.pages("/console/approvals")]
     assert len(pages) == 2

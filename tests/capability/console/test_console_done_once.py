@@ -150,11 +150,11 @@ def stands(
     message = ids.text_of_raw("msg", row.id)
     is_new = name == "approvals/accounts/{account}"
     with db.read() as tx:
-        whose = account_in_sandbox(db) if is_new else house.amina
+        whose = account_in_sandbox(db) if is_new else house.amina_id
         account = accounts.text_id(accounts.by_id(tx, whose))
     open_carrier(db, "gh-main", prefix=None if name == "carriers/{carrier}" else "233")
     there = {
-        "sender": waiting_sender(db, house.amina),
+        "sender": waiting_sender(db, house.amina_id),
         "account": account,
         "carrier": "gh-main",
         "sheet": uploaded_sheet(db),
@@ -167,7 +167,7 @@ def stands(
     }
     if name == "abuse/unblock":
         with db.write() as tx:
-            block(tx, house.amina, RANGE, clock.now_ms())
+            block(tx, house.amina_id, RANGE, clock.now_ms())
     if name == "accounts/{account}/leave":
         visitor.get(f"/console/accounts/{account}")
         visitor.post(f"/console/accounts/{account}/see", X)

@@ -16,10 +16,10 @@ CHANGED = "is not what there is now"
 
 @pytest.mark.parametrize("form", [{"do": "approve"}, {"do": "reject", "reason": "unsigned"}])
 def test_what_changed_after_the_page_was_shown_is_looked_at_first(
-    visitor: Visitor, db: Database, amina: str, form: dict[str, str]
+    visitor: Visitor, db: Database, amina_id: str, form: dict[str, str]
 ) -> None:
-    sender = waiting_sender(db, amina)
-    first = attached(db, amina, sender)
+    sender = waiting_sender(db, amina_id)
+    first = attached(db, amina_id, sender)
     path = f"/console/approvals/senders/{sender}"
     sign_in_operator(visitor, db)
 
@@ -30,27 +30,27 @@ def test_what_changed_after_the_page_was_shown_is_looked_at_first(
             assert senders.find(tx, sender).status == "submitted"
 
     visitor.get(path)
-    second = attached(db, amina, sender)
+    second = attached(db, amina_id, sender)
     refused()
     assert second.text_id in visitor.get(path).text
     with db.write() as tx:
-        documents.detach(tx, amina, sender, first.text_id)
+        documents.detach(tx, amina_id, sender, first.text_id)
     refused()
     visitor.get(path)
     clock.move(1_000)
     with db.write() as tx:
         senders.reject(tx, senders.find(tx, sender).id, "somebody else", now_ms=clock.now_ms())
     clock.move(1_000)
-    waiting_sender(db, amina)
+    waiting_sender(db, amina_id)
     refused()
     visitor.get(path)
     assert visitor.post(path, form).status_code == 303
 
 
 def test_who_decides_after_somebody_else_is_told_so(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
-    sender = waiting_sender(db, amina)
+    sender = waiting_sender(db, amina_id)
     path = f"/console/approvals/senders/{sender}"
     sign_in_operator(visitor, db)
     visitor.get(path)
@@ -74,14 +74,14 @@ def test_nobody_decides_for_an_account_that_was_closed(visitor: Visitor, db: Dat
 
 
 def test_what_is_registered_again_waits_since_then(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
-    sender, first_ms = waiting_sender(db, amina), clock.now_ms()
+    sender, first_ms = waiting_sender(db, amina_id), clock.now_ms()
     with db.write() as tx:
         senders.reject(tx, senders.find(tx, sender).id, "unsigned", now_ms=clock.now_ms())
     clock.move(by_ms=3 * DAY_MS)
     sign_in_operator(visitor, db)
-    waiting_sender(db, amina)
+    waiting_sender(db, amina_id)
     with db.read() as tx:
         last = senders.history(tx, senders.find(tx, sender).id)[0]
     listed = visitor.get("/console/approvals").text
@@ -90,13 +90,13 @@ def test_what_is_registered_again_waits_since_then(
 
 
 def test_the_page_that_is_shown_anew_can_be_decided_on(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
-    sender = waiting_sender(db, amina)
+    sender = waiting_sender(db, amina_id)
     path = f"/console/approvals/senders/{sender}"
     sign_in_operator(visitor, db)
     visitor.get(path)
-    document = attached(db, amina, sender)
+    document = attached(db, amina_id, sender)
     visitor.page = visitor.post(path, {"do": "reject", "reason": "unsigned"})
     assert document.text_id in visitor.page.text
     assert 'value="unsigned"' in visitor.page.text, "what was typed stays"

@@ -95,13 +95,13 @@ def locked_wallet(account_id: str) -> Callable[[Connection], object]:
 
 
 def test_two_grants_at_once_say_what_each_found_and_left(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db)
     path = visitor.get("/console/money?account=amina").headers["location"]
     form = {"do": "grant", "credits": "5", "reason": "welcome"}
     forms = [{**form, "once": once_in(visitor.get(path))} for _ in range(2)]
-    visitor.post_at_once(path, forms, locked_wallet(amina))
+    visitor.post_at_once(path, forms, locked_wallet(amina_id))
     assert told_in_order(db) == [
         ("0 SMS credits, 0.00 GHS", "5 SMS credits, 0.00 GHS"),
         ("5 SMS credits, 0.00 GHS", "10 SMS credits, 0.00 GHS"),
@@ -129,7 +129,7 @@ def test_an_address_that_is_added_twice_at_once_is_told_once(
 
 
 def test_wallets_that_are_watched_at_once_are_told_in_order(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db)
     visitor.get("/console/alerts")
@@ -209,14 +209,14 @@ def test_who_waits_for_another_change_answers_for_the_loss_of_the_own_one(
 
 
 def test_an_account_that_was_closed_meanwhile_is_told_of_on_the_page_of_the_form(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db)
     path = visitor.get("/console/money?account=amina").headers["location"]
     once = once_in(visitor.get(path))
     with db.write() as tx:
-        wallet.close(tx, amina)
-        accounts.close(tx, amina, now_ms=clock.now_ms())
+        wallet.close(tx, amina_id)
+        accounts.close(tx, amina_id, now_ms=clock.now_ms())
     form = {"do": "grant", "credits": "5", "reason": "welcome", "once": once}
     late = visitor.post(path, form)
     assert late.status_code == 403
@@ -230,17 +230,17 @@ def locked_account(account_id: str) -> Callable[[Connection], object]:
 
 @pytest.mark.parametrize("is_same", [False, True])
 def test_of_two_decisions_on_a_sender_id_at_once_one_is_made(
-    visitor: Visitor, db: Database, amina: str, is_same: bool
+    visitor: Visitor, db: Database, amina_id: str, is_same: bool
 ) -> None:
     sign_in_operator(visitor, db)
-    path = f"/console/approvals/senders/{waiting_sender(db, amina)}"
+    path = f"/console/approvals/senders/{waiting_sender(db, amina_id)}"
     shown = {"shown": shown_in(visitor.get(path))}
     reject = {**shown, "do": "reject", "reason": "a letter is missing"}
     other = reject if is_same else {**shown, "do": "approve"}
-    answers = visitor.post_at_once(path, [reject, other], locked_account(amina))
+    answers = visitor.post_at_once(path, [reject, other], locked_account(amina_id))
     assert sorted(answer.status_code for answer in answers) == [303, 303 if is_same else 400]
     with db.read() as tx:
-        told = audit_log.page(tx, amina, PageWanted(9, None))
+        told = audit_log.page(tx, amina_id, PageWanted(9, None))
     assert len(told) == len(entries(db)) == 1
 
 

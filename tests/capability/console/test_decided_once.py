@@ -22,15 +22,15 @@ LOOKED_AT = PageWanted(9, None)
     ],
 )
 def test_a_decision_that_is_sent_twice_is_told_of_once(
-    visitor: Visitor, db: Database, amina: str, form: dict[str, str], action: str
+    visitor: Visitor, db: Database, amina_id: str, form: dict[str, str], action: str
 ) -> None:
-    account_id = account_in_sandbox(db) if action == "account.go_live" else amina
+    account_id = account_in_sandbox(db) if action == "account.go_live" else amina_id
     with db.read() as tx:
         account = accounts.text_id(accounts.by_id(tx, account_id))
     path = {
         "account.suspend": f"/console/accounts/{account}",
         "account.go_live": f"/console/approvals/accounts/{account}",
-    }.get(action) or f"/console/approvals/senders/{waiting_sender(db, amina)}"
+    }.get(action) or f"/console/approvals/senders/{waiting_sender(db, amina_id)}"
     sign_in_operator(visitor, db)
     visitor.get(path)
     for _ in range(2):

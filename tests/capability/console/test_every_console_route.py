@@ -46,11 +46,11 @@ def routes_of(portal: Portal) -> list[Route]:
 
 
 @pytest.fixture
-def paths(db: Database, portal: Portal, amina: str) -> list[tuple[str, str]]:
+def paths(db: Database, portal: Portal, amina_id: str) -> list[tuple[str, str]]:
     """Returns the path of each page and form, with things that there are."""
-    sender = waiting_sender(db, amina)
-    document = attached(db, amina, sender).text_id
-    account_id, message = account_in_sandbox(db), stored_message(db, amina)
+    sender = waiting_sender(db, amina_id)
+    document = attached(db, amina_id, sender).text_id
+    account_id, message = account_in_sandbox(db), stored_message(db, amina_id)
     sheet = uploaded_sheet(db)
     with db.read() as tx:
         account = accounts.text_id(accounts.by_id(tx, account_id))
@@ -89,9 +89,9 @@ def test_who_is_signed_out_is_asked_to_sign_in_and_led_back(
 
 
 def test_a_member_who_is_no_operator_finds_no_console(
-    visitor: Visitor, db: Database, amina: str, paths: list[tuple[str, str]]
+    visitor: Visitor, db: Database, amina_id: str, paths: list[tuple[str, str]]
 ) -> None:
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     visitor.get("/portal")
     token, before = visitor.token, contents(db)
     unknown = visitor.get("/console/unknown")

@@ -49,13 +49,13 @@ def crawled(visitor: Visitor, *first: str) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("role", list(OperatorRole))
 def test_each_role_is_shown_the_forms_that_it_may_send_and_no_others(
-    visitor: Visitor, db: Database, amina: str, role: OperatorRole
+    visitor: Visitor, db: Database, amina_id: str, role: OperatorRole
 ) -> None:
-    attached(db, amina, waiting_sender(db, amina))
+    attached(db, amina_id, waiting_sender(db, amina_id))
     account_in_sandbox(db)
     uploaded_sheet(db)
     added(db, OPERATOR_MAIL)
-    message = stored_message(db, amina)
+    message = stored_message(db, amina_id)
     open_carrier(db, "gh-main")
     with db.write() as tx:
         pause_carrier(tx, "gh-main")

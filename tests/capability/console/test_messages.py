@@ -80,7 +80,7 @@ def test_a_page_says_how_far_back_it_has_looked_for_a_number_and_leads_further(
     monkeypatch.setattr(slices, "LOOKED_UP_MAX", 20)
     made(sent_to([PHONE]), house)
     [message] = message_ids(house)
-    open_shops(db, house.amina, 20)
+    open_shops(db, house.amina_id, 20)
     clock.move(by_ms=70 * DAY_MS)
     sign_in_operator(visitor, db, OperatorRole.SUPPORT)
     shown = visitor.get(f"/console/messages?q={PHONE}").text
@@ -105,7 +105,7 @@ def test_who_reads_a_text_stands_in_both_logs(
     assert TEXT[:9].encode().hex(" ").upper() in page.text
     with db.read() as tx:
         [logged] = users.operator_entries(tx, PageWanted(9, None))
-        [told] = audit_log.page(tx, house.amina, PageWanted(9, None))
+        [told] = audit_log.page(tx, house.amina_id, PageWanted(9, None))
     assert (logged.email, logged.entry.action, logged.entry.record) == (
         OPERATOR,
         "message.read",
@@ -113,8 +113,8 @@ def test_who_reads_a_text_stands_in_both_logs(
     )
     assert told.entry.action == "message.read"
     assert "nobody" not in str((logged, told))
-    stranger.sign_in(EMAIL, house.amina)
-    assert "Read the text of a message" in stranger.get(f"{home_of(db, house.amina)}/audit").text
+    stranger.sign_in(EMAIL, house.amina_id)
+    assert "Read the text of a message" in stranger.get(f"{home_of(db, house.amina_id)}/audit").text
 
 
 def test_a_one_time_code_is_never_shown(visitor: Visitor, db: Database, house: House) -> None:
@@ -171,7 +171,7 @@ def test_messages_in_doubt_are_settled_together_after_what_that_does_is_shown(
     assert recorded(house) == [(do, 1, OPERATOR, "ticket 4711")] * 2
     with db.read() as tx:
         logged = users.operator_entries(tx, PageWanted(9, None))
-        told = audit_log.page(tx, house.amina, PageWanted(9, None))
+        told = audit_log.page(tx, house.amina_id, PageWanted(9, None))
     assert {each.entry.record for each in logged} == set(chosen)
     assert {each.entry.reason for each in logged} == {"ticket 4711"}
     assert {each.entry.record for each in told} == set(chosen)

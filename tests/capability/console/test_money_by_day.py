@@ -55,12 +55,12 @@ def row(day: str, *cells: str, names: tuple[str, ...] = CREDITS) -> str:
 
 
 def test_a_day_shows_what_was_sold_spent_and_given_back(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     assert "has no entry of the last 30 days" in visitor.get("/console/money").text
     other = open_account(db, "other")
-    for account_id, days_ago in ((amina, 2), (other, 2), (amina, 0)):
+    for account_id, days_ago in ((amina_id, 2), (other, 2), (amina_id, 0)):
         lived(db, account_id, days_ago)
     assert "are still being added up" in visitor.get("/console/money").text
     for file in ("/console/money/days", f"{money_of(visitor)}/days/export"):
@@ -78,8 +78,8 @@ def test_a_day_shows_what_was_sold_spent_and_given_back(
     path = money_of(visitor)
     assert row(before, "400", "1,000", "–", "321", "21", "–") in visitor.get(f"{path}/days").text
     for file, account_ids in (
-        ("/console/money/days", [amina, other]),
-        (f"{path}/days/export", [amina]),
+        ("/console/money/days", [amina_id, other]),
+        (f"{path}/days/export", [amina_id]),
     ):
         rows = list(csv.DictReader(StringIO(visitor.get(file).text)))
         with db.read() as tx:
@@ -96,15 +96,15 @@ def test_a_day_shows_what_was_sold_spent_and_given_back(
 
 
 def test_a_customers_days_show_what_its_partner_gave_it(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db, OperatorRole.AUDITOR)
-    bilal = open_account(db, "bilal", parent_id=amina)
+    bilal = open_account(db, "bilal", parent_id=amina_id)
     with db.write() as tx:
-        ledger.grant(tx, amina, 100, "welcome", now_ms=clock.now_ms())
-        ledger.topup(tx, amina, "5.00", "paid", now_ms=clock.now_ms())
-        wallet.transfer(tx, amina, bilal, credits=70, amount_minor=150, description="given")
-        wallet.transfer(tx, bilal, amina, credits=20, description="taken back")
+        ledger.grant(tx, amina_id, 100, "welcome", now_ms=clock.now_ms())
+        ledger.topup(tx, amina_id, "5.00", "paid", now_ms=clock.now_ms())
+        wallet.transfer(tx, amina_id, bilal, credits=70, amount_minor=150, description="given")
+        wallet.transfer(tx, bilal, amina_id, credits=20, description="taken back")
     today = rfc3339(clock.now_ms())[:10]
     for name, granted, moved in (("bilal", "–", "50"), ("amina", "100", "-50")):
         path = visitor.get(f"/console/money?account={name}").headers["location"]
@@ -117,7 +117,7 @@ def test_a_customers_days_show_what_its_partner_gave_it(
 
 
 def test_an_operator_asks_for_a_proof_and_sees_its_result_after_a_reload(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db, OperatorRole.FINANCE)
     path, job = "/console/money/proofs", Proofs(db)

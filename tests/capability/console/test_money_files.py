@@ -16,13 +16,13 @@ from tests.support.portal.visitor import Visitor
 
 
 def test_an_auditor_saves_a_months_pdf_whose_sums_are_the_ledgers(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     now_ms = clock.now_ms()
     sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     with db.write() as tx:
-        ledger.grant(tx, amina, 1_500, "welcome", now_ms=now_ms)
-        ledger.topup(tx, amina, "12.50", "paid", now_ms=now_ms)
+        ledger.grant(tx, amina_id, 1_500, "welcome", now_ms=now_ms)
+        ledger.topup(tx, amina_id, "12.50", "paid", now_ms=now_ms)
     path = visitor.get("/console/money?account=amina").headers["location"]
     assert f'href="{path}/statement.pdf?month={rfc3339(now_ms)[:7]}"' in visitor.get(path).text
     saved = visitor.get(f"{path}/statement.pdf")
@@ -31,7 +31,7 @@ def test_an_auditor_saves_a_months_pdf_whose_sums_are_the_ledgers(
     (page,) = PdfReader(BytesIO(saved.content)).pages
     text = re.sub(r" +", " ", page.extract_text(extraction_mode="layout"))
     with db.read() as tx:
-        told = files.statement(tx, amina, rfc3339(now_ms)[:7])
+        told = files.statement(tx, amina_id, rfc3339(now_ms)[:7])
     assert told.is_proven
     assert [each.credits for each in told.sums] == [0, 1_500]
     assert "Credits granted 1 entry +1,500 –" in text
@@ -41,12 +41,12 @@ def test_an_auditor_saves_a_months_pdf_whose_sums_are_the_ledgers(
 
 
 def test_the_ledger_is_saved_of_all_accounts_or_of_one(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     other = open_account(db, "other")
     with db.write() as tx:
-        for account_id in (amina, other):
+        for account_id in (amina_id, other):
             ledger.grant(tx, account_id, 5, "welcome", now_ms=clock.now_ms())
     path = "/console/money/ledger"
     assert 'name="format"' in visitor.get(path).text

@@ -74,7 +74,7 @@ def test_a_carrier_that_dies_is_told_with_what_to_do_until_it_returns(
 
 
 def test_an_alert_that_is_open_is_among_what_is_wrong_until_it_is_well(
-    visitor: Visitor, db: Database, carrier_id: int, amina: str
+    visitor: Visitor, db: Database, carrier_id: int, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db)
     hold(db, AlertKind.WALLET_LOW, 0)
@@ -86,7 +86,7 @@ def test_an_alert_that_is_open_is_among_what_is_wrong_until_it_is_well(
         look(db)
     low = "The wallet of amina is low."
     assert low in visitor.get("/console/now").text
-    grant(db, amina, 2_000_000)
+    grant(db, amina_id, 2_000_000)
     look(db)
     assert low not in visitor.get("/console/now").text, "the alert is open yet, and all is well"
 

@@ -44,7 +44,7 @@ def uploaded(visitor: Visitor, file: bytes, **fields: str) -> str:
 
 
 def test_a_rate_of_an_account_is_set_and_removed_and_both_logs_tell_it(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str
 ) -> None:
     sign_in_operator(visitor, db)
     visitor.get(RATES)
@@ -58,11 +58,11 @@ def test_a_rate_of_an_account_is_set_and_removed_and_both_logs_tell_it(
         {"do": "set rate", "credits": "2"},
     ):
         assert visitor.post(RATES, {**form, **fields}).status_code == 303
-    assert rates_now(db) == [current_rates.Rate(amina, "GH", 2)]
+    assert rates_now(db) == [current_rates.Rate(amina_id, "GH", 2)]
     assert "Own rates of" in visitor.get(f"{RATES}?account=amina").text
     file = visitor.get(f"{RATES}/export?account=amina").text
     with db.read() as tx:
-        text_id = accounts.text_id(accounts.by_id(tx, amina))
+        text_id = accounts.text_id(accounts.by_id(tx, amina_id))
     assert file == f"destination,credits,account\r\nGH,2,{text_id}\r\n"
     with db.write() as tx:
         current_rates.store(tx, "GH", 2)  # so that nothing is lost without it
@@ -71,8 +71,8 @@ def test_a_rate_of_an_account_is_set_and_removed_and_both_logs_tell_it(
     assert visitor.post(RATES, {**form, "do": "remove rate"}).status_code == 404
     assert rates_now(db) == [current_rates.Rate(GENERAL, "GH", 2)]
     assert operators_did(db) == ["rate.remove", "rate.set", "rate.set"]
-    stranger.sign_in(EMAIL, amina)
-    told = stranger.get(f"{home_of(db, amina)}/audit").text
+    stranger.sign_in(EMAIL, amina_id)
+    told = stranger.get(f"{home_of(db, amina_id)}/audit").text
     assert "GH: 2 credits a segment" in told
     assert "contract 12" not in told
 
@@ -102,11 +102,11 @@ def test_a_sheet_with_a_loss_is_refused_until_it_is_agreed_to(
 
 
 def test_all_losses_and_changes_are_counted_though_a_page_shows_the_first(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     with db.write() as tx:
-        current_rates.store(tx, "GH", 1, account_id=amina)
-        text_id = accounts.text_id(accounts.by_id(tx, amina))
+        current_rates.store(tx, "GH", 1, account_id=amina_id)
+        text_id = accounts.text_id(accounts.by_id(tx, amina_id))
     sign_in_operator(visitor, db)
     lines = [f"233{number:03},1," for number in range(250)]
     path = uploaded(

@@ -36,8 +36,8 @@ SECRETS = re.compile(r"sk_(live|test)_[0-9A-Za-z]{20}|whsec_[0-9A-Za-z+/]{20}")
 
 
 @pytest.fixture
-def there(db: Database, amina: str) -> There:
-    return things_of(db, amina, customer_of(db, amina))
+def there(db: Database, amina_id: str) -> There:
+    return things_of(db, amina_id, customer_of(db, amina_id))
 
 
 def seen_routes(portal: Portal) -> list[Route]:
@@ -179,7 +179,7 @@ def test_a_look_without_a_reason_is_refused_at_its_field(
 
 
 def test_both_logs_have_the_beginning_and_the_end(
-    visitor: Visitor, db: Database, amina: str, there: There
+    visitor: Visitor, db: Database, amina_id: str, there: There
 ) -> None:
     sign_in_operator(visitor, db)
     began_ms = clock.now_ms()
@@ -189,7 +189,7 @@ def test_both_logs_have_the_beginning_and_the_end(
     assert left.headers["location"] == f"/console/accounts/{there.account}"
     assert visitor.get(home).status_code == 303
     end_views(db)
-    ours, theirs = logged(db, amina)
+    ours, theirs = logged(db, amina_id)
     assert [each[:3] for each in ours] == [
         ("account.see", OPERATOR, "they cannot find their texts"),
         ("account.see_end", OPERATOR, None),
@@ -203,11 +203,11 @@ def test_both_logs_have_the_beginning_and_the_end(
 
 @pytest.mark.parametrize("how", ["its time is over", "its session is"])
 def test_a_look_that_nobody_ends_ends_by_itself_once(
-    visitor: Visitor, db: Database, amina: str, there: There, how: str
+    visitor: Visitor, db: Database, amina_id: str, there: There, how: str
 ) -> None:
     sign_in_operator(visitor, db)
     home = begin(visitor, there.account)
-    begun_ms = logged(db, amina)[0][0][3]
+    begun_ms = logged(db, amina_id)[0][0][3]
     clock.move(by_ms=VIEW_MS - 60_000)
     end_views(db)
     assert visitor.get(home).status_code == 200
@@ -220,7 +220,7 @@ def test_a_look_that_nobody_ends_ends_by_itself_once(
         clock.move(by_ms=20_000)
     for _ in range(2):
         end_views(db)
-    ours, theirs = logged(db, amina)
+    ours, theirs = logged(db, amina_id)
     assert [each[0] for each in ours] == ["account.see", "account.see_end"]
     assert [each[0] for each in theirs] == ["account.see", "account.see_end"]
     lasted_ms = ours[1][3] - begun_ms

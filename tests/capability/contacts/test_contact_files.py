@@ -18,7 +18,7 @@ from tests.support.factories import phones
 @pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
 def test_a_file_is_read_as_it_is_found(
-    run: Run, db: Database, amina: str, tmp_path: Path, mark: str, bom: bytes
+    run: Run, db: Database, amina_id: str, tmp_path: Path, mark: str, bom: bytes
 ) -> None:
     rows = [
         ["Phone", "Name", "E-Mail address", "Tags", "Opted out", "#note"],
@@ -42,7 +42,7 @@ def test_a_file_is_read_as_it_is_found(
         "bad_rows": [],
         "repeated_lines": [],
     }
-    found = kept(db, amina)
+    found = kept(db, amina_id)
     assert (found["233201234567"].name, found["233201234567"].tags) == (
         f'Kofi{mark.strip()} "K" Mensah',
         ("vip", "accra"),
@@ -55,7 +55,7 @@ def test_a_file_is_read_as_it_is_found(
 
 
 def test_only_columns_of_the_file_change_and_nobody_is_opted_in_by_its_absence(
-    run: Run, db: Database, amina: str, tmp_path: Path
+    run: Run, db: Database, amina_id: str, tmp_path: Path
 ) -> None:
     first = write(
         tmp_path, "phone,name,tags,opted_out,city,code\n233201234567,Kofi,vip,yes,Accra,7\n"
@@ -63,7 +63,7 @@ def test_only_columns_of_the_file_change_and_nobody_is_opted_in_by_its_absence(
     run("contact", "import", first, "--account", "amina")
     second = write(tmp_path, "phone,name,city\n233201234567,,Tema,, \n233201234568,Ama,\n")
     assert run("contact", "import", second, "--account", "amina", "--json").json["updated"] == 1
-    found = kept(db, amina)["233201234567"]
+    found = kept(db, amina_id)["233201234567"]
     assert (found.name, found.tags, found.opted_out, dict(found.custom)) == (
         None,
         ("vip",),
@@ -72,7 +72,7 @@ def test_only_columns_of_the_file_change_and_nobody_is_opted_in_by_its_absence(
     )
     empty = write(tmp_path, "phone,opted_out\n233201234567,\n")
     run("contact", "import", empty, "--account", "amina")
-    assert kept(db, amina)["233201234567"].opted_out is True
+    assert kept(db, amina_id)["233201234567"].opted_out is True
     run(
         "contact",
         "import",
@@ -80,13 +80,13 @@ def test_only_columns_of_the_file_change_and_nobody_is_opted_in_by_its_absence(
         "--account",
         "amina",
     )
-    assert kept(db, amina)["233201234567"].opted_out is False
+    assert kept(db, amina_id)["233201234567"].opted_out is False
     run("contact", "import", first, "--account", "amina", "--mode", "sandbox")
-    assert list(kept(db, amina, sandbox=True)) == ["233201234567"]
+    assert list(kept(db, amina_id, sandbox=True)) == ["233201234567"]
 
 
 def test_bad_rows_are_told_by_line_and_written_to_a_file_that_can_be_mended(
-    run: Run, db: Database, amina: str, tmp_path: Path
+    run: Run, db: Database, amina_id: str, tmp_path: Path
 ) -> None:
     path = write(
         tmp_path,
@@ -105,7 +105,7 @@ def test_bad_rows_are_told_by_line_and_written_to_a_file_that_can_be_mended(
         "Line 7 repeats the phone of an earlier line; the later row counts.",
     ]
     assert lines[4].startswith("heliograph: 3 rows are left out; they are in ")
-    assert kept(db, amina)["233201234567"].name == "Kofi"
+    assert kept(db, amina_id)["233201234567"].name == "Kofi"
     bad = list(
         csv.reader(
             io.StringIO((tmp_path / "bad.csv").read_text("utf-8", errors="replace")), delimiter=";"
@@ -156,16 +156,16 @@ def test_bad_rows_are_told_by_line_and_written_to_a_file_that_can_be_mended(
     ],
 )
 def test_what_is_no_such_file_is_told(
-    run: Run, db: Database, amina: str, tmp_path: Path, text: str | bytes, told: str
+    run: Run, db: Database, amina_id: str, tmp_path: Path, text: str | bytes, told: str
 ) -> None:
     said = run("contact", "import", write(tmp_path, text), "--account", "amina")
     assert said.status == 1
     assert told in said.err
-    assert kept(db, amina) == {}
+    assert kept(db, amina_id) == {}
 
 
 def test_an_import_that_ends_early_says_how_far_it_came_and_can_be_repeated(
-    run: Run, db: Database, amina: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, db: Database, amina_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_file, "AT_ONCE_MAX", 10)
     path = write(tmp_path, "phone\n" + "\n".join(phones(25)))
@@ -189,7 +189,7 @@ def test_an_import_that_ends_early_says_how_far_it_came_and_can_be_repeated(
             " it. Import the same file again to go on: rows that were imported before do no"
             " harm.\n"
         )
-        assert len(kept(db, amina)) == 20
+        assert len(kept(db, amina_id)) == 20
     monkeypatch.setattr(import_file.Import, "_store", store)
     assert (
         run("contact", "import", path, "--account", "amina", "--json").json.items()
@@ -203,7 +203,7 @@ def test_an_import_that_ends_early_says_how_far_it_came_and_can_be_repeated(
 
 @pytest.mark.parametrize("end", ["233201234562,Ama\n", '233201234562,"Ama"\n'])
 def test_a_quote_that_is_not_closed_ends_an_import_at_its_line(
-    run: Run, db: Database, amina: str, tmp_path: Path, end: str
+    run: Run, db: Database, amina_id: str, tmp_path: Path, end: str
 ) -> None:
     path = write(tmp_path, 'phone,name\n233201234560,"Esi\nK"\n233201234561,"Kofi\n' + end)
     said = run("contact", "import", path, "--account", "amina")
@@ -216,11 +216,11 @@ def test_a_quote_that_is_not_closed_ends_an_import_at_its_line(
             " harm.\n"
         ),
     )
-    assert list(kept(db, amina)) == ["233201234560"]
+    assert list(kept(db, amina_id)) == ["233201234560"]
 
 
 def test_a_phone_that_stands_twice_is_told_whether_or_not_its_contact_was_there(
-    run: Run, amina: str, tmp_path: Path
+    run: Run, amina_id: str, tmp_path: Path
 ) -> None:
     path = write(
         tmp_path,
@@ -240,7 +240,7 @@ def test_a_phone_that_stands_twice_is_told_whether_or_not_its_contact_was_there(
 
 
 def test_a_line_that_is_no_csv_is_left_out_alone(
-    run: Run, db: Database, amina: str, tmp_path: Path
+    run: Run, db: Database, amina_id: str, tmp_path: Path
 ) -> None:
     said = run(
         "contact",
@@ -252,5 +252,5 @@ def test_a_line_that_is_no_csv_is_left_out_alone(
         tmp_path / "bad.csv",
     )
     assert said.err.startswith("Line 2 was left out: is not CSV")
-    assert list(kept(db, amina)) == ["233201234561"]
+    assert list(kept(db, amina_id)) == ["233201234561"]
     assert "233201234560,Kofi K" in (tmp_path / "bad.csv").read_text("utf-8")

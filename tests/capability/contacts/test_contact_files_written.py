@@ -16,7 +16,7 @@ from tests.support.factories import open_account, phones
 
 
 def test_no_cell_that_is_exported_is_a_formula_and_all_come_back(
-    run: Run, db: Database, amina: str, tmp_path: Path
+    run: Run, db: Database, amina_id: str, tmp_path: Path
 ) -> None:
     for name, phone in zip(
         ["=1+1", "+1", "-1", "@SUM(A1)", "'=1", '"=1', "' =1", "＝1", "O'Hara", "'", "plain; a,b"],
@@ -68,7 +68,7 @@ def test_no_cell_that_is_exported_is_a_formula_and_all_come_back(
     ]
     other = open_account(db, "chidi")
     assert run("contact", "import", out, "--account", "chidi", "--json").json["created"] == 11
-    assert kept(db, other) == kept(db, amina)
+    assert kept(db, other) == kept(db, amina_id)
     assert (
         run("contact", "export", "--account", "chidi").out.splitlines()
         == out.read_text("utf-8").splitlines()
@@ -77,7 +77,7 @@ def test_no_cell_that_is_exported_is_a_formula_and_all_come_back(
 
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
 def test_no_bad_row_is_a_formula_however_it_is_taken_apart_and_mended_it_is_what_it_was(
-    run: Run, db: Database, amina: str, tmp_path: Path, mark: str
+    run: Run, db: Database, amina_id: str, tmp_path: Path, mark: str
 ) -> None:
     names = ["=1+1", "a;=1+1", "a,=1+1", 'a;"=1', "'=1", "x"]
     rows = [
@@ -112,14 +112,14 @@ def test_no_bad_row_is_a_formula_however_it_is_taken_apart_and_mended_it_is_what
     assert run("contact", "import", "-", "--account", "amina", "--json", stdin=mended).json[
         "created"
     ] == len(names)
-    found = kept(db, amina)
+    found = kept(db, amina_id)
     assert [(found[phone].name, dict(found[phone].custom)) for phone in phones(len(names))] == [
         ("=1" if name == "'=1" else name, {"@cmd": "-1"}) for name in names
     ]
 
 
 def test_bad_rows_are_never_written_over_the_file_that_is_read(
-    run: Run, amina: str, tmp_path: Path
+    run: Run, amina_id: str, tmp_path: Path
 ) -> None:
     path = write(tmp_path, "phone\n12\n")
     (tmp_path / "hard.csv").hardlink_to(path)
@@ -156,7 +156,7 @@ def test_bad_rows_are_never_written_over_the_file_that_is_read(
 
 
 def test_bad_rows_replace_nothing_unless_they_are_told_to(
-    run: Run, db: Database, amina: str, tmp_path: Path
+    run: Run, db: Database, amina_id: str, tmp_path: Path
 ) -> None:
     path, bad = write(tmp_path, "phone\n12\n233201234567\n"), write(tmp_path, "mine", "bad.csv")
     imported = ("contact", "import", path, "--account", "amina", "--bad-rows", bad)
@@ -166,14 +166,14 @@ def test_bad_rows_replace_nothing_unless_they_are_told_to(
         f"heliograph: {bad} is there already; --force overwrites it.\n",
         "mine",
     )
-    assert kept(db, amina) == {}
+    assert kept(db, amina_id) == {}
     assert run(*imported, "--force").status == 1
     assert [line.split(",")[0] for line in bad.read_text("utf-8").splitlines()] == ["#line", "2"]
-    assert len(kept(db, amina)) == 1
+    assert len(kept(db, amina_id)) == 1
 
 
 def test_an_export_replaces_nothing_unless_it_is_told_to(
-    run: Run, amina: str, tmp_path: Path
+    run: Run, amina_id: str, tmp_path: Path
 ) -> None:
     out, link, pipe = tmp_path / "out.csv", tmp_path / "link.csv", tmp_path / "null"
     link.symlink_to(out)
@@ -198,7 +198,7 @@ def test_an_export_replaces_nothing_unless_it_is_told_to(
 
 
 def test_a_file_that_cannot_be_written_is_told_in_one_line(
-    run: Run, amina: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, amina_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nowhere = tmp_path / "nowhere" / "x.csv"
     for command in (

@@ -8,7 +8,7 @@ from tests.support.capability.contact_files import kept
 from tests.support.factories import phones
 
 
-def test_contacts_are_kept_by_hand(run: Run, amina: str) -> None:
+def test_contacts_are_kept_by_hand(run: Run, amina_id: str) -> None:
     whose = ("--account", "amina", "--json")
     made = run(
         *typed("contact add 0201234567 --country GH --name Kofi --tag vip --custom city=Accra"),
@@ -51,7 +51,7 @@ def test_contacts_are_kept_by_hand(run: Run, amina: str) -> None:
 
 
 def test_whoever_writes_stop_is_opted_out_whether_or_not_they_are_a_contact(
-    run: Run, db: Database, amina: str
+    run: Run, db: Database, amina_id: str
 ) -> None:
     whose = ("--account", "amina", "--country", "GH")
     said = run("contact", "opt-out", "020 123 4567", *whose)
@@ -59,7 +59,7 @@ def test_whoever_writes_stop_is_opted_out_whether_or_not_they_are_a_contact(
         0,
         "This phone was not a contact yet. It is one now, and has opted out.",
     )
-    assert kept(db, amina)["233201234567"].opted_out
+    assert kept(db, amina_id)["233201234567"].opted_out
     run("contact", "set", "0201234567", "--name", "Kofi", "--phone", "0201234568", *whose)
     assert run("contact", "opt-in", "0201234568", *whose, "--json").json["opted_out"] is False
     again = run("contact", "opt-out", "0201234568", *whose, "--json").json
@@ -78,7 +78,7 @@ def test_whoever_writes_stop_is_opted_out_whether_or_not_they_are_a_contact(
 
 
 def test_all_values_that_are_wrong_are_told_together_as_they_were_typed(
-    run: Run, amina: str
+    run: Run, amina_id: str
 ) -> None:
     said = run(
         *typed(
@@ -101,7 +101,7 @@ def test_all_values_that_are_wrong_are_told_together_as_they_were_typed(
     "name", ["می\u200cرضا", "क्\u200dष", "Ada \N{WOMAN}\u200d\N{PERSONAL COMPUTER}"]
 )
 def test_names_that_are_spelled_with_joiners_are_kept_shown_and_found(
-    run: Run, amina: str, name: str
+    run: Run, amina_id: str, name: str
 ) -> None:
     whose = ("--account", "amina")
     made = run(

@@ -1,5 +1,7 @@
 """A database with rows of an earlier version is brought to this one, and keeps them."""
 
+from typing import Any
+
 import sqlalchemy as sa
 
 from heliograph.database import migrate
@@ -108,6 +110,19 @@ def test_what_customers_sent_and_verified_is_their_partners_too(bare_url: str) -
     database.close()
 
 
+def tally_of(row: Any) -> OtpTally:
+    """Returns the tally of a row of `otp_tallies`, of no account or country."""
+    return OtpTally(
+        account_id="",
+        country_code="",
+        floor=1,
+        hour=row.hour,
+        sent=decode(row.sent),
+        verified=decode(row.verified),
+        best=decode(row.best),
+    )
+
+
 def test_codes_of_the_day_before_are_counted_so_that_nobody_begins_without_a_past(
     bare_url: str,
 ) -> None:
@@ -140,13 +155,11 @@ def test_codes_of_the_day_before_are_counted_so_that_nobody_begins_without_a_pas
     migrate.upgrade(bare_url)
     with database.read() as tx:
         found = {
-            (row[0].replace("-", ""), row[1]): OtpTally(
-                "", "", 1, row[2], decode(row[3]), decode(row[4]), decode(row[5])
-            )
+            (row.account_id.replace("-", ""), row.country_code): tally_of(row)
             for row in tx.execute(
                 sa.text("""
-                        SELECT CAST(account_id AS VARCHAR(36)), country_code, hour, sent, verified,
-                            best FROM otp_tallies""")
+                        SELECT CAST(account_id AS VARCHAR(36)) AS account_id, country_code, hour,
+                            sent, verified, best FROM otp_tallies""")
             )
         }
     assert found.keys() == {("a" * 32, "GH"), ("a" * 32, "KE"), ("a" * 32, "*")}

@@ -74,7 +74,7 @@ def assert_who_has_opted_out_is_left_alone(house: House) -> None:
     with house.db.read() as tx:
         of_live, of_sandbox = (
             find_suppressed(
-                tx, OptOutOwner(house.amina, sandbox), (*OPTED_OUT, OUT_IN_SANDBOX, BACK, KEPT)
+                tx, OptOutOwner(house.amina_id, sandbox), (*OPTED_OUT, OUT_IN_SANDBOX, BACK, KEPT)
             )
             for sandbox in (False, True)
         )

@@ -37,12 +37,12 @@ def test_a_text_answers_the_newest_of_a_flood(inbox: Inbox, number: str, day: in
     now_ms = in_the_next_month(day)
     with inbox.db.write() as tx:
         add_number(tx, SHARED, "carrier", None, now_ms=now_ms)
-        senders.register(tx, inbox.amina, SHARED, sandbox=False, now_ms=now_ms)
+        senders.register(tx, inbox.amina_id, SHARED, sandbox=False, now_ms=now_ms)
         for place in range(SENT):
-            store_sent(tx, inbox.amina, "NAME", PHONE, at_ms=now_ms - 200 * HOUR_MS + place)
-        newest = store_sent(tx, inbox.amina, number, PHONE, at_ms=now_ms - HOUR_MS)
+            store_sent(tx, inbox.amina_id, "NAME", PHONE, at_ms=now_ms - 200 * HOUR_MS + place)
+        newest = store_sent(tx, inbox.amina_id, number, PHONE, at_ms=now_ms - HOUR_MS)
         for place in range(10):
-            store_sent(tx, inbox.amina, "NAME", PHONE, at_ms=now_ms + place)
+            store_sent(tx, inbox.amina_id, "NAME", PHONE, at_ms=now_ms + place)
     with inbox.db.write() as tx:
         before = tx.execute(sa.text(_READ)).scalar_one() if inbox.db.postgresql else 0
         arrived = written("yes", 1, to=number)

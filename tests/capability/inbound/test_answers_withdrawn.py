@@ -28,18 +28,21 @@ def line(house: House) -> Line:
 def offers(line: Line) -> None:
     """Gives the account a keyword that is answered with an offer."""
     with line.house.db.write() as tx:
-        owner, body = KeywordOwner(line.house.amina, False), {"keyword": "OFFERS", "reply": "Rice!"}
+        owner, body = (
+            KeywordOwner(line.house.amina_id, False),
+            {"keyword": "OFFERS", "reply": "Rice!"},
+        )
         save_keyword_for(tx, owner, body, None, clock.now_ms())
 
 
 async def answer(line: Line, *, transactional: bool = False) -> None:
     """Answers the newest text, as POST /sms/send with `in_reply_to` does."""
     house = line.house
-    request = send_request(house.amina, PHONE, "As you asked.", transactional=transactional)
+    request = send_request(house.amina_id, PHONE, "As you asked.", transactional=transactional)
     with house.db.read() as tx:
         newest = tx.execute(sa.select(inbound.c.id).order_by(inbound.c.id.desc())).scalars().first()
         text_id = ids.text_of_raw(INBOUND_PREFIX, newest or "")
-        answer_to(request, answered_text(tx, house.amina, text_id, sandbox=False))
+        answer_to(request, answered_text(tx, house.amina_id, text_id, sandbox=False))
     await house.cache.refresh()
     await house.acceptor.accept(request)
 

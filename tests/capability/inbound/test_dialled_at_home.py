@@ -38,12 +38,12 @@ class Sharing:
         self.inbox = inbox
         bilal = open_account(inbox.db, "bilal", country_code="KE")
         chidi = open_account(inbox.db, "chidi", country_code="NG")
-        self.tenants = {"amina": inbox.amina, "bilal": bilal, "chidi": chidi}
+        self.tenants = {"amina": inbox.amina_id, "bilal": bilal, "chidi": chidi}
         now_ms = clock.now_ms()
         with inbox.db.write() as tx:
             caught_by = None if catch_all is None else self.tenants[catch_all]
             add_number(tx, SHARED, "carrier", None, catch_all_id=caught_by, now_ms=now_ms)
-            for account_id in (inbox.amina, bilal):
+            for account_id in (inbox.amina_id, bilal):
                 senders.register(tx, account_id, SHARED, sandbox=False, now_ms=now_ms)
             basta = {"keyword": "Basta", "number": SHARED, "action": "opt_out"}
             save_keyword_for(tx, KeywordOwner(bilal, False), basta, None, now_ms)

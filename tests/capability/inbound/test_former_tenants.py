@@ -31,7 +31,7 @@ class Tenants:
     def __init__(self, house: House) -> None:
         self.line = Line(house)
         self.db = house.db
-        self.ids = {"amina": house.amina}
+        self.ids = {"amina": house.amina_id}
         self.ids |= {name: open_account(house.db, name) for name in ("bilal", "chidi")}
         now_ms = clock.now_ms()
         with house.db.write() as tx:

@@ -20,7 +20,7 @@ OTHER_PHONE = "233201234568"
 
 def replies(inbox: Inbox, message_id: str) -> list[str]:
     with inbox.db.read() as tx:
-        message = message_of(tx, inbox.amina, message_id, sandbox=False)
+        message = message_of(tx, inbox.amina_id, message_id, sandbox=False)
         found: list[str] = answers_of(tx, message)["replies"]
         return found
 
@@ -32,13 +32,13 @@ async def test_a_text_answers_the_newest_message_to_its_phone_from_its_number(
     now_ms = clock.now_ms()
     chidi = open_account(inbox.db, "chidi")
     with inbox.db.write() as tx:
-        older = store_sent(tx, inbox.amina, SHORT_CODE, PHONE, at_ms=now_ms)
-        newest = store_sent(tx, inbox.amina, SHORT_CODE, PHONE, at_ms=now_ms + 1)
+        older = store_sent(tx, inbox.amina_id, SHORT_CODE, PHONE, at_ms=now_ms)
+        newest = store_sent(tx, inbox.amina_id, SHORT_CODE, PHONE, at_ms=now_ms + 1)
         # none of these is answered
-        store_sent(tx, inbox.amina, "AMINA", PHONE, at_ms=now_ms + 2)
-        store_sent(tx, inbox.amina, SHORT_CODE, OTHER_PHONE, at_ms=now_ms + 2)
+        store_sent(tx, inbox.amina_id, "AMINA", PHONE, at_ms=now_ms + 2)
+        store_sent(tx, inbox.amina_id, SHORT_CODE, OTHER_PHONE, at_ms=now_ms + 2)
         store_sent(tx, chidi, SHORT_CODE, PHONE, at_ms=now_ms + 2)
-        store_sent(tx, inbox.amina, SHORT_CODE, PHONE, at_ms=now_ms + 2, sandbox=True)
+        store_sent(tx, inbox.amina_id, SHORT_CODE, PHONE, at_ms=now_ms + 2, sandbox=True)
     for number, (sender, later_ms) in enumerate(
         [
             (PHONE, 3),
@@ -70,7 +70,7 @@ async def test_a_message_names_the_newest_of_many_replies_for_as_long_as_it_is_k
 ) -> None:
     now_ms = clock.now_ms()
     with inbox.db.write() as tx:
-        message_id = store_sent(tx, inbox.amina, SHORT_CODE, PHONE, at_ms=now_ms)
+        message_id = store_sent(tx, inbox.amina_id, SHORT_CODE, PHONE, at_ms=now_ms)
     await inbox.came(*(written(f"text {number}", number) for number in range(REPLIES_MAX + 3)))
     stored = [each["id"] for each in inbox.told()]
     assert replies(inbox, message_id) == sorted(stored)[-REPLIES_MAX:]

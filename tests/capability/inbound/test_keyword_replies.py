@@ -136,7 +136,7 @@ async def test_own_replies_do_not_go_to_who_has_opted_out_but_those_of_stop_and_
     with house.db.write() as tx:
         for word, action in own.items():
             body = {"keyword": word, "action": action, "reply": f"{word}."}
-            save_keyword_for(tx, KeywordOwner(house.amina, False), body, None, clock.now_ms())
+            save_keyword_for(tx, KeywordOwner(house.amina_id, False), body, None, clock.now_ms())
     said = ("OFFERS", "JOIN", "ASK", "BASTA")
     for word in said:
         await line.says(word)
@@ -154,14 +154,14 @@ async def test_own_replies_do_not_go_to_who_has_opted_out_but_those_of_stop_and_
 @awaited
 async def test_in_sandbox_an_opt_out_of_a_name_keeps_own_replies_of_that_name(line: Line) -> None:
     """Phones write to names there, in whatever case."""
-    house, name, owner = line.house, "Shop", OptOutOwner(line.house.amina, sandbox=True)
+    house, name, owner = line.house, "Shop", OptOutOwner(line.house.amina_id, sandbox=True)
     with house.db.write() as tx:
         body, now_ms = {"keyword": "OFFERS", "reply": "Rice!"}, clock.now_ms()
-        save_keyword_for(tx, KeywordOwner(house.amina, True), body, None, now_ms)
+        save_keyword_for(tx, KeywordOwner(house.amina_id, True), body, None, now_ms)
         scope = scope_of_sender(name)
         suppress(tx, owner, [PHONE], source=OptOutSource.API, now_ms=now_ms, scope=scope)
     for number, to in enumerate((name, "SALES"), 1):
-        text = replace(written("offers", number, to=to), sandbox_of=house.amina)
+        text = replace(written("offers", number, to=to), sandbox_of=house.amina_id)
         await line.carries(text)
         clock.move(by_ms=MINUTE_MS)
     assert replies(house) == [("SALES", PHONE, "Rice!")]
@@ -175,8 +175,8 @@ async def test_without_credits_the_opt_out_holds_and_nothing_is_sent(line: Line)
         from heliograph import wallet
         from heliograph.wallet import ledger
 
-        held = wallet.wallet_of(tx, house.amina).sms_credits
-        ledger.adjust_credits(tx, house.amina, -held, "spent", now_ms=clock.now_ms())
+        held = wallet.wallet_of(tx, house.amina_id).sms_credits
+        ledger.adjust_credits(tx, house.amina_id, -held, "spent", now_ms=clock.now_ms())
     await line.says("STOP", sender="233201234568")
     assert line.out("233201234568") == [("", "keyword")]
     assert len(replies(house)) == 1
@@ -200,7 +200,7 @@ async def test_nothing_answers_names_short_codes_our_own_numbers_and_nobody(line
 @awaited
 async def test_a_suspended_account_heeds_and_does_not_answer(line: Line) -> None:
     with line.house.db.write() as tx:
-        accounts.suspend(tx, line.house.amina)
+        accounts.suspend(tx, line.house.amina_id)
     await line.says("STOP")
     assert (line.out(), replies(line.house)) == ([("", "keyword")], [])
 

@@ -28,7 +28,15 @@ async def came(
     db: Database, carrier_id: int, sender: str, to: str, text: str, at_ms: int | None = None
 ) -> None:
     digest = f"{hash((sender, to, text)) & (1 << 128) - 1:032x}"
-    arrived = HandsetText(sender, to, GSM_7, text.encode(), None, digest, None)
+    arrived = HandsetText(
+        sender=sender,
+        recipient=to,
+        alphabet=GSM_7,
+        octets=text.encode(),
+        part=None,
+        digest=digest,
+        token=None,
+    )
     async with db.hot() as tx:
         await record(tx, carrier_id, [arrived], at_ms or clock.now_ms())
 
@@ -41,7 +49,7 @@ def kept(db: Database) -> list[tuple[str | None, str | None]]:
 
 
 def test_a_number_is_added_listed_and_removed(db: Database, run: Run) -> None:
-    amina = open_account(db)
+    amina_id = open_account(db)
     open_carrier(db, "gh-main")
     open_carrier(db, "gh-spare", prefix=None)
     added = run("number", "add", "4567", "--carrier", "gh-main", "--account", "amina", "--json")
@@ -65,7 +73,7 @@ def test_a_number_is_added_listed_and_removed(db: Database, run: Run) -> None:
     assert run("number", "remove", "4567").status == 0
     assert "There is no number" in run("number", "remove", "4567").err
     with db.read() as tx:
-        told = audit_log.page(tx, amina, PageWanted(10, None))
+        told = audit_log.page(tx, amina_id, PageWanted(10, None))
     assert [(each.entry.action, each.entry.record) for each in told] == [
         ("number.remove", made["id"]),
         ("number.add", made["id"]),
@@ -80,7 +88,7 @@ def removed_of(db: Database, account_id: str) -> list[str | None]:
 
 
 def test_numbers_go_with_their_carrier_and_their_accounts_are_told(db: Database, run: Run) -> None:
-    amina, bilal = open_account(db), open_account(db, "bilal")
+    amina_id, bilal = open_account(db), open_account(db, "bilal")
     open_carrier(db, "gh-main")
     open_carrier(db, "gh-spare", prefix=None)
     run("number", "add", "4567", "--carrier", "gh-main", "--account", "amina")
@@ -90,12 +98,12 @@ def test_numbers_go_with_their_carrier_and_their_accounts_are_told(db: Database,
     run("number", "add", "4567", "--carrier", "gh-spare", "--account", "bilal")
     refused = run("carrier", "remove", "gh-main")
     assert "still has routes" in refused.err
-    assert (removed_of(db, amina), removed_of(db, bilal)) == ([], [])
+    assert (removed_of(db, amina_id), removed_of(db, bilal)) == ([], [])
     run("route", "remove", "")
     assert run("carrier", "remove", "gh-main").status == 0
     with db.read() as tx:
         assert tx.execute(sa.select(sa.func.count()).select_from(numbers)).scalar_one() == 1
-    assert (removed_of(db, amina), removed_of(db, bilal)) == (["4567"], ["4569"])
+    assert (removed_of(db, amina_id), removed_of(db, bilal)) == (["4567"], ["4569"])
 
 
 @awaited

@@ -82,7 +82,7 @@ class Tenants:
 
     def __init__(self, inbox: Inbox) -> None:
         self.inbox = inbox
-        self.account = {"amina": inbox.amina} | {
+        self.account = {"amina": inbox.amina_id} | {
             name: open_account(inbox.db, name, country_code=TENANTS[name])
             for name in ("bilal", "chidi")
         }
@@ -271,7 +271,7 @@ def test_who_gets_what_is_no_others_is_set_and_given_back(inbox: Inbox, run: Run
     with inbox.db.write() as tx:
         set_catch_all(tx, SHARED, None, chidi, now_ms=clock.now_ms())
         give_back_numbers(tx, chidi, now_ms=clock.now_ms())
-        give_back_numbers(tx, inbox.amina, now_ms=clock.now_ms())
+        give_back_numbers(tx, inbox.amina_id, now_ms=clock.now_ms())
     left = {each["number"]: each["catch_all_id"] for each in run("number", "list", "--json").json}
     assert left == {SHARED: None}
     inbox.db.close()

@@ -77,7 +77,9 @@ async def test_on_a_number_of_which_one_opts_out_alone_other_senders_go_on(line:
     house = line.house
     line.number_has(opt_out_scope="sender")
     with house.db.write() as tx:
-        made = senders.register(tx, house.amina, SHORT_CODE, sandbox=False, now_ms=clock.now_ms())
+        made = senders.register(
+            tx, house.amina_id, SHORT_CODE, sandbox=False, now_ms=clock.now_ms()
+        )
         senders.approve(tx, made.id, now_ms=clock.now_ms())
     await house.send(PHONE, sender=SHORT_CODE)
     await house.send(PHONE, sender=SENDER)
@@ -159,7 +161,7 @@ async def test_own_keywords_are_known_on_their_numbers(line: Line) -> None:
     chidi = open_account(house.db, "chidi")
     with house.db.write() as tx:
         now_ms = clock.now_ms()
-        mine, others = KeywordOwner(house.amina, False), KeywordOwner(chidi, False)
+        mine, others = KeywordOwner(house.amina_id, False), KeywordOwner(chidi, False)
         out = {"keyword": "Basta", "action": "opt_out"}
         save_keyword_for(tx, mine, out, None, now_ms)
         save_keyword_for(tx, mine, {"keyword": "Rice", "number": SHORT_CODE}, None, now_ms)
@@ -188,8 +190,8 @@ async def test_a_word_on_a_shared_number_is_for_its_account_alone(line: Line) ->
     chidi = open_account(house.db, "chidi")
     with house.db.write() as tx:
         now_ms = clock.now_ms()
-        add_number(tx, shared, "carrier", None, now_ms=now_ms, catch_all_id=house.amina)
-        for account_id, word in ((chidi, "Beans"), (house.amina, "Rice")):
+        add_number(tx, shared, "carrier", None, now_ms=now_ms, catch_all_id=house.amina_id)
+        for account_id, word in ((chidi, "Beans"), (house.amina_id, "Rice")):
             body = {"keyword": word, "number": shared}
             save_keyword_for(tx, KeywordOwner(account_id, False), body, None, now_ms)
         stop = {"keyword": "STOP", "number": shared, "action": "opt_out"}
@@ -202,8 +204,8 @@ async def test_a_word_on_a_shared_number_is_for_its_account_alone(line: Line) ->
         found = [(row.account_id, row.keyword) for row in rows]
     assert found == [
         (chidi, "beans"),
-        (house.amina, "rice"),
-        (house.amina, None),
-        (house.amina, "stop"),
+        (house.amina_id, "rice"),
+        (house.amina_id, None),
+        (house.amina_id, "stop"),
     ], "STOP is not one account's word"
     assert line.out() == [("", "keyword")]

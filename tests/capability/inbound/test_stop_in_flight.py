@@ -83,7 +83,9 @@ async def test_an_opt_out_of_one_sender_blocks_that_senders_texts_alone(line: Li
     house = line.house
     line.number_has(opt_out_scope="sender")
     with house.db.write() as tx:
-        made = senders.register(tx, house.amina, SHORT_CODE, sandbox=False, now_ms=clock.now_ms())
+        made = senders.register(
+            tx, house.amina_id, SHORT_CODE, sandbox=False, now_ms=clock.now_ms()
+        )
         senders.approve(tx, made.id, now_ms=clock.now_ms())
     await house.send(PHONE, sender=SHORT_CODE)
     await house.send(PHONE, sender=SENDER)
@@ -167,7 +169,9 @@ async def test_what_passes_an_opt_out_passes_a_later_one_of_its_sender(
 ) -> None:
     line = Line(house, answers=False)
     with house.db.write() as tx:
-        made = senders.register(tx, house.amina, SHORT_CODE, sandbox=False, now_ms=clock.now_ms())
+        made = senders.register(
+            tx, house.amina_id, SHORT_CODE, sandbox=False, now_ms=clock.now_ms()
+        )
         senders.approve(tx, made.id, now_ms=clock.now_ms())
     house.allow_transactional()
     await line.says("STOP")

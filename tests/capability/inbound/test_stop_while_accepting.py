@@ -40,7 +40,7 @@ async def test_what_is_just_being_accepted_when_stop_comes_is_canceled(
     line = Line(house, answers=False)
     if has_others:  # then each recipient is asked about
         with db.write() as tx:
-            owner, now_ms = OptOutOwner(house.amina, False), clock.now_ms()
+            owner, now_ms = OptOutOwner(house.amina_id, False), clock.now_ms()
             suppress(tx, owner, [OTHER], source=OptOutSource.API, now_ms=now_ms)
     before = house.credits()
     gate = db.close_gate()

@@ -124,11 +124,11 @@ async def test_no_column_of_the_database_has_the_number_and_others_keep_theirs(
         "unmatched_receipts.recipient",
         "unmatched_receipts.raw",
     }
-    endpoint(house.db, house.amina, age_ms=DAY_MS)
-    await texts(house, house.amina)
+    endpoint(house.db, house.amina_id, age_ms=DAY_MS)
+    await texts(house, house.amina_id)
     assert_proven(house)
     before = ledger(house)
-    rows(house, house.amina)
+    rows(house, house.amina_id)
     assert {name.split(".")[0] for name in names_it(house.db)} >= TABLES
     said = run("erase", f"+{PHONE}", "--account", "amina", "--yes", "--by", "ama", "--json").json
     assert names_it(house.db) == of_others
@@ -142,11 +142,13 @@ async def test_no_column_of_the_database_has_the_number_and_others_keep_theirs(
     with house.db.read() as tx:
         assert Counter(
             tx.execute(
-                sa.select(messages.c.recipient).where(messages.c.account_id == house.amina)
+                sa.select(messages.c.recipient).where(messages.c.account_id == house.amina_id)
             ).scalars()
         ) == {None: 2, int(OTHER): 3}
         assert set(
-            tx.execute(sa.select(sends.c.text).where(sends.c.account_id == house.amina)).scalars()
+            tx.execute(
+                sa.select(sends.c.text).where(sends.c.account_id == house.amina_id)
+            ).scalars()
         ) == {None, "to both", "hi"}
         (notice,) = tx.execute(
             sa.select(notices.c.text).where(notices.c.kind == "number_erased")
@@ -166,8 +168,8 @@ async def test_no_column_of_the_database_has_the_number_and_others_keep_theirs(
 
 @awaited
 async def test_the_proofs_hold_after_it(house: House, run: Run) -> None:
-    endpoint(house.db, house.amina, age_ms=DAY_MS)
-    await texts(house, house.amina)
+    endpoint(house.db, house.amina_id, age_ms=DAY_MS)
+    await texts(house, house.amina_id)
     run("erase", PHONE, "--account", "amina", "--yes", "--json")
     assert_proven(house)
     assert run("ledger", "verify", "--json").json["proven"] is True
@@ -194,12 +196,12 @@ async def test_while_something_is_to_be_sent_nothing_is_erased(house: House, run
 def test_a_campaign_that_will_send_to_it_is_named(house: House, run: Run) -> None:
     with house.db.write() as tx:
         campaign_id = new_id()
-        group_id = open_group(tx, house.amina, campaign_id, sandbox=False)
+        group_id = open_group(tx, house.amina_id, campaign_id, sandbox=False)
         tx.execute(
             campaigns.insert().values(
                 id=campaign_id,
                 group_id=group_id,
-                account_id=house.amina,
+                account_id=house.amina_id,
                 sandbox=False,
                 name="x",
                 sender="AMINA",
@@ -231,7 +233,7 @@ def test_it_asks_first_and_names_what_is_wrong(house: House, run: Run) -> None:
     with house.db.write() as tx:
         tx.execute(
             notices.insert().values(
-                id=new_id(), account_id=house.amina, kind="x", text=PHONE, created_at_ms=1
+                id=new_id(), account_id=house.amina_id, kind="x", text=PHONE, created_at_ms=1
             )
         )
     asked = run("erase", PHONE, "--account", "amina")

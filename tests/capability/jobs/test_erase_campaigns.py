@@ -44,7 +44,7 @@ def listed(house: House, lines: dict[str, str]) -> Campaign:
     """Writes down a draft from a file, with its own text to each number."""
     return write_down_file(
         house.db,
-        house.amina,
+        house.amina_id,
         [f"{phone},{about}" for phone, about in lines.items()],
         columns="phone,about",
         message="{about}",
@@ -117,7 +117,7 @@ def test_who_was_left_out_of_a_campaign_need_not_wait_for_its_end(house: House, 
     """This holds also for whoever is named in the text of somebody who was left out."""
     add_contacts(
         house.db,
-        house.amina,
+        house.amina_id,
         [{"phone": PHONE, "opted_out": True}, {"phone": LAST, "opted_out": True}],
     )
     campaign = listed(house, {PHONE: "hi", OTHER: "hello", LAST: f"we call {LOCAL}"})
@@ -137,7 +137,7 @@ def test_who_was_left_out_of_a_campaign_need_not_wait_for_its_end(house: House, 
 def test_a_text_that_names_the_number_waits_while_its_recipient_may_opt_in_again(
     house: House, run: Run
 ) -> None:
-    add_contacts(house.db, house.amina, [{"phone": LAST, "opted_out": True}])
+    add_contacts(house.db, house.amina_id, [{"phone": LAST, "opted_out": True}])
     campaign = listed(house, {LAST: f"we call {LOCAL}"})
     with pytest.raises(NoRecipients):
         campaigns.launch(house.db, campaign.id)
@@ -150,8 +150,8 @@ def test_a_text_that_names_the_number_waits_while_its_recipient_may_opt_in_again
 def test_a_campaign_whose_audience_is_just_being_written_down_is_waited_for(
     house: House, run: Run, is_scheduled: bool, is_killed: bool
 ) -> None:
-    add_contacts(house.db, house.amina, [PHONE])
-    campaign = write_down(house.db, house.amina)
+    add_contacts(house.db, house.amina_id, [PHONE])
+    campaign = write_down(house.db, house.amina_id)
     if is_scheduled:
         with house.db.write() as tx:
             campaigns.schedule(tx, campaign.id, clock.now_ms() + DAY_MS)
@@ -177,8 +177,8 @@ def test_a_campaign_whose_audience_is_just_being_written_down_is_waited_for(
 def test_a_launch_that_begins_while_the_number_is_erased_is_told(
     house: House, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_contacts(house.db, house.amina, [PHONE, OTHER])
-    campaign, batches = write_down(house.db, house.amina), erase_number.batches
+    add_contacts(house.db, house.amina_id, [PHONE, OTHER])
+    campaign, batches = write_down(house.db, house.amina_id), erase_number.batches
 
     def late(found: Sequence[RowChange]) -> Iterator[Callable[[Connection], None]]:
         campaigns.launch(house.db, campaign.id)

@@ -44,7 +44,7 @@ def _fill(house: House, age_ms: int, first: int, count: int) -> None:
         idempotency_keys,
         [
             {
-                "account_id": house.amina,
+                "account_id": house.amina_id,
                 "sandbox": False,
                 "path": "POST /sms/send",
                 "key": f"k{n}",

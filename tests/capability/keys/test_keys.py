@@ -80,7 +80,21 @@ def test_what_a_key_cannot_have_is_refused(db: Database) -> None:
         assert keys.page(tx, limit=10) == []
         for text in (
             "key_x",
-            keys.text_id(keys.ApiKey("0" * 32, "", "", False, "", (), "", None, None, None, 0)),
+            keys.text_id(
+                keys.ApiKey(
+                    id="0" * 32,
+                    account_id="",
+                    name="",
+                    sandbox=False,
+                    prefix="",
+                    permissions=(),
+                    tier="",
+                    expires_at_ms=None,
+                    revoked_at_ms=None,
+                    last_used_at_ms=None,
+                    created_at_ms=0,
+                )
+            ),
         ):
             with pytest.raises(NotFound):
                 keys.find(tx, text)

@@ -21,7 +21,18 @@ OTHER_CARRIER = 9_999
 
 def _settled(message_id: str, status: str) -> SettledMessage:
     error = "unknown" if status == FAILED else None
-    return SettledMessage(message_id, status, 1, 0, error, error, 0, None, None, None)
+    return SettledMessage(
+        id=message_id,
+        status=status,
+        parts_accepted=1,
+        parts_delivered=0,
+        error_code=error,
+        error_message=error,
+        refunded=0,
+        sent_at_ms=None,
+        delivered_at_ms=None,
+        failed_at_ms=None,
+    )
 
 
 @awaited

@@ -80,14 +80,14 @@ def stored(
 
 
 def test_a_sample_has_what_was_counted_since_the_one_before(
-    db: Database, amina: str, carrier_id: int
+    db: Database, amina_id: str, carrier_id: int
 ) -> None:
     sampler = Sampler()
     tell(db, 7, carrier=CarrierCounts(100, {"accepted": 100, "throttled": 5}, {"DELIVRD": 90}, 3))
     sampled(db, sampler, START_MS)
     assert stored(db, TEN_SECONDS_MS) == []  # nobody knows since when these were counted
-    accept(db, amina, messages=500, at_ms=START_MS + 1_000)
-    accept(db, amina, messages=70, at_ms=START_MS + 9_000)  # perhaps not committed yet
+    accept(db, amina_id, messages=500, at_ms=START_MS + 1_000)
+    accept(db, amina_id, messages=70, at_ms=START_MS + 9_000)  # perhaps not committed yet
     counted = {"accepted": 160, "throttled": 6, "refused": 2}
     tell(db, 7, carrier=CarrierCounts(170, counted, {"DELIVRD": 100, "UNDELIV": 4}, 8))
     tell(db, 8, carrier=CarrierCounts(40, {"accepted": 40}, {}, 1))
@@ -115,24 +115,24 @@ def test_a_process_that_began_anew_takes_nothing_back(db: Database, carrier_id: 
 
 
 def test_what_happened_while_nobody_took_samples_belongs_to_none(
-    db: Database, amina: str, carrier_id: int
+    db: Database, amina_id: str, carrier_id: int
 ) -> None:
     sampler = Sampler()
     sampled(db, sampler, START_MS)
-    accept(db, amina, messages=500, at_ms=START_MS + 1_000)
+    accept(db, amina_id, messages=500, at_ms=START_MS + 1_000)
     sampled(db, sampler, START_MS + HOUR_MS)
     assert stored(db, TEN_SECONDS_MS) == []
 
 
 def test_longer_steps_add_up_what_was_counted_and_keep_the_highest_levels(
-    db: Database, amina: str, carrier_id: int
+    db: Database, amina_id: str, carrier_id: int
 ) -> None:
     sampler = Sampler()
     for number in range(61):
         at_ms = START_MS + number * 10_000
         waiting = 900 if number == 8 else number
         sampled(db, sampler, at_ms, {carrier_id: MeasuredQueue(waiting_bulk=waiting)})
-        accept(db, amina, messages=10, at_ms=at_ms)
+        accept(db, amina_id, messages=10, at_ms=at_ms)
     minutes, [ten] = stored(db, MINUTE_MS), stored(db, TEN_MINUTES_MS)
     assert [row.at_ms for row in minutes] == [START_MS + k * MINUTE_MS for k in range(10)]
     assert [row.accepted for row in minutes] == [50, *[60] * 9]  # the first one is no sample
@@ -175,11 +175,11 @@ def test_what_waits_for_webhooks_is_counted(db: Database, carrier_id: int) -> No
 
 
 def test_plots_have_rates_a_second_and_gaps_where_no_sample_was_taken(
-    db: Database, amina: str, carrier_id: int
+    db: Database, amina_id: str, carrier_id: int
 ) -> None:
     sampler = Sampler()
     for number in range(7):
-        accept(db, amina, messages=50, at_ms=START_MS + number * 10_000)
+        accept(db, amina_id, messages=50, at_ms=START_MS + number * 10_000)
         sampled(
             db,
             sampler,

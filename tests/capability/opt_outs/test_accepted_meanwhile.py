@@ -57,7 +57,7 @@ def postgres_house(postgresql_url: str) -> House:
 
 def opt_out(house: House, sender: str | None = None) -> None:
     """Opts PHONE out, as POST /opt-outs, the portal and the command do."""
-    owner = OptOutOwner(house.amina, False)
+    owner = OptOutOwner(house.amina_id, False)
     scope = WHOLE_ACCOUNT if sender is None else scope_of_sender(sender)
     with house.db.write() as tx:
         now_ms = clock.now_ms()
@@ -91,7 +91,7 @@ async def test_an_opt_out_in_an_ordinary_transaction_cancels_it(
     house = gated_house
     if has_others:  # then each recipient is asked about
         with house.db.write() as tx:
-            owner, now_ms = OptOutOwner(house.amina, False), clock.now_ms()
+            owner, now_ms = OptOutOwner(house.amina_id, False), clock.now_ms()
             suppress(tx, owner, [THIRD], source=OptOutSource.API, now_ms=now_ms)
     before = house.credits()
     await beside(house, lambda: opt_out(house, sender))
@@ -127,7 +127,7 @@ async def test_so_does_a_contact_that_opts_out_at_the_next_look(gated_house: Hou
     await db.held.wait()
     db.gate = None
     with db.write() as tx:
-        owner = ContactOwner(house.amina, False)
+        owner = ContactOwner(house.amina_id, False)
         contacts.upsert(tx, owner, [change], by=contacts.OPERATOR, now_ms=clock.now_ms())
     looking = asyncio.create_task(look())
     await asyncio.wait([looking], timeout=WAITS_S)
@@ -150,7 +150,9 @@ async def test_if_whoever_opts_out_dies_before_looking_again_the_next_look_does(
     line = Line(house, answers=False)
     line.number_has(opt_out_scope="account" if scope == WHOLE_ACCOUNT else "sender")
     with db.write() as tx:
-        made = senders.register(tx, house.amina, SHORT_CODE, sandbox=False, now_ms=clock.now_ms())
+        made = senders.register(
+            tx, house.amina_id, SHORT_CODE, sandbox=False, now_ms=clock.now_ms()
+        )
         senders.approve(tx, made.id, now_ms=clock.now_ms())
     await house.cache.refresh()
     gate = db.close_gate()
@@ -162,7 +164,7 @@ async def test_if_whoever_opts_out_dies_before_looking_again_the_next_look_does(
             await record(hot, house.carrier_id, [written("STOP", 1)], clock.now_ms())
     else:
         with db.write() as tx:
-            owner, now_ms = OptOutOwner(house.amina, False), clock.now_ms()
+            owner, now_ms = OptOutOwner(house.amina_id, False), clock.now_ms()
             suppress(tx, owner, [PHONE], source=OptOutSource.API, now_ms=now_ms, scope=scope)
     looking = asyncio.create_task(
         Advancer(db, Chunker(house.cache, house.queue), house.woken.append)._apply_opt_outs()
@@ -185,7 +187,7 @@ async def test_the_note_of_one_sender_leaves_what_other_senders_have_queued(
     campaign = Sent(house, 2, "hello")
     await campaign.looks(1, 0)
     [first, _] = phones(2)
-    owner, now_ms = OptOutOwner(house.amina, False), clock.now_ms()
+    owner, now_ms = OptOutOwner(house.amina_id, False), clock.now_ms()
     scope = scope_of_sender(SENDER if is_lifted else "SALES")
     with house.db.write() as tx:
         suppress(tx, owner, [first], source=OptOutSource.API, now_ms=now_ms, scope=scope)

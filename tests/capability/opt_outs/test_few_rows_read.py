@@ -45,15 +45,15 @@ _READ: Final = Statement(Nothing, _ReadRows, postgresql=_COUNT)
 
 
 async def _accepting(tx: HotTx, house: House, _: str) -> Sequence[Any]:
-    asked = [read_sql.AskedRecipient(house.amina, False, int(phone)) for phone in ASKED]
-    await read_sql.lock_and_look_up(tx, [house.amina], [], asked)
+    asked = [read_sql.AskedRecipient(house.amina_id, False, int(phone)) for phone in ASKED]
+    await read_sql.lock_and_look_up(tx, [house.amina_id], [], asked)
     return await read_sql.opt_outs(tx, asked)
 
 
 async def _coming_back(tx: HotTx, house: House, send_id: str) -> Sequence[Any]:
     back = [
         withdrawn_by_opt_out._ReturningMessage(
-            ids.raw_of_number(number), send_id, house.amina, sandbox=False, phone=int(phone)
+            ids.raw_of_number(number), send_id, house.amina_id, sandbox=False, phone=int(phone)
         )
         for number, phone in enumerate(ASKED, ids.new_number())
     ]
@@ -61,25 +61,25 @@ async def _coming_back(tx: HotTx, house: House, send_id: str) -> Sequence[Any]:
 
 
 async def _noted(tx: HotTx, house: House, _: str) -> Sequence[Any]:
-    people = [OptedOutPhone(house.amina, False, int(phone)) for phone in ASKED]
+    people = [OptedOutPhone(house.amina_id, False, int(phone)) for phone in ASKED]
     found = await opt_out._NOTED.rows_with(tx, people, opt_out._SinceId("0" * 32))
     return [each for each in found if each.opt_out_id is not None]
 
 
 async def _withdrawing(tx: HotTx, house: House, _: str) -> Sequence[Any]:
-    texts = [opt_out.UnwantedTexts(house.amina, False, int(phone), "") for phone in ASKED]
+    texts = [opt_out.UnwantedTexts(house.amina_id, False, int(phone), "") for phone in ASKED]
     found = await opt_out._UNWANTED.rows_with(tx, texts, opt_out._SinceId("0" * 32))
     return [each for each in found if each.opt_out_id is not None]
 
 
 async def _answering(tx: HotTx, house: House, _: str) -> Sequence[Any]:
-    asked = [replies_sql.AskedPhone(house.amina, False, int(phone), "4567") for phone in ASKED]
+    asked = [replies_sql.AskedPhone(house.amina_id, False, int(phone), "4567") for phone in ASKED]
     return await replies_sql.SUPPRESSED.rows(tx, asked)
 
 
 async def _expanding(tx: HotTx, house: House, _: str) -> Sequence[Any]:
     after = expand._RecipientsAfter(
-        GROUP, cursor=0, most=len(ASKED), account_id=house.amina, sandbox=False, sender="amina"
+        GROUP, cursor=0, most=len(ASKED), account_id=house.amina_id, sandbox=False, sender="amina"
     )
     return [each for each in await expand._NEXT.rows(tx, after) if each.opted_out]
 
@@ -101,7 +101,7 @@ def counted(request: pytest.FixtureRequest, postgresql_house: House) -> Iterator
 
 def _opt_out(house: House, out: Sequence[str]) -> None:
     with house.db.write() as tx:
-        owner = OptOutOwner(house.amina, False)
+        owner = OptOutOwner(house.amina_id, False)
         suppress(tx, owner, out, source=OptOutSource.API, now_ms=clock.now_ms())
 
 
@@ -156,7 +156,7 @@ def test_a_look_for_phones_can_take_no_other_index_than_that_of_the_phones(
 ) -> None:
     """So it does not matter what the planner thinks of the table, or how it reckons."""
     _opt_out(counted, OUT)
-    asked = {"account_id": counted.amina, "phones": literal(list(map(int, ASKED)))}
+    asked = {"account_id": counted.amina_id, "phones": literal(list(map(int, ASKED)))}
     with counted.db.read() as tx:  # nothing of this stays
         if counted_now:
             tx.exec_driver_sql("ANALYZE suppressions")
@@ -183,7 +183,7 @@ def _scans(explained: Any) -> list[dict[str, Any]]:
 
 def test_a_page_of_opt_outs_reads_the_rows_of_the_page_alone(counted: House) -> None:
     _opt_out(counted, OUT)
-    owner = OptOutOwner(counted.amina, False)
+    owner = OptOutOwner(counted.amina_id, False)
     with counted.db.read() as tx:
         tx.exec_driver_sql("ANALYZE suppressions")
         before = tx.exec_driver_sql(_COUNT).scalar_one()
@@ -194,7 +194,7 @@ def test_a_page_of_opt_outs_reads_the_rows_of_the_page_alone(counted: House) -> 
 
 
 def test_an_ordinary_transaction_does_so_too(counted: House) -> None:
-    owner = OptOutOwner(counted.amina, False)
+    owner = OptOutOwner(counted.amina_id, False)
     with counted.db.read() as tx:
         for _ in range(OFTEN):
             assert find_suppressed(tx, owner, ASKED) == {}

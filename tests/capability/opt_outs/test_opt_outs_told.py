@@ -24,9 +24,9 @@ from tests.support.factories import PHONE, phones
 API = OptOutSource.API
 
 
-def test_what_changes_nothing_tells_nothing(db: Database, amina: str) -> None:
-    hears_of_opt_outs(db, amina)
-    owner, sales = OptOutOwner(amina, False), scope_of_sender("SALES")
+def test_what_changes_nothing_tells_nothing(db: Database, amina_id: str) -> None:
+    hears_of_opt_outs(db, amina_id)
+    owner, sales = OptOutOwner(amina_id, False), scope_of_sender("SALES")
     first, second, third = phones(3)
     now_ms = clock.now_ms()
     with db.write() as tx:
@@ -51,10 +51,10 @@ def test_what_changes_nothing_tells_nothing(db: Database, amina: str) -> None:
     ], "one for each opt-out that was lifted"
 
 
-def test_nothing_is_told_of_what_is_taken_back_nor_to_others(db: Database, amina: str) -> None:
-    hears_of_opt_outs(db, amina, sandbox=True)
-    endpoint(db, amina, kinds=["contact.opted_in", "message.sent"])
-    live, now_ms = OptOutOwner(amina, False), clock.now_ms()
+def test_nothing_is_told_of_what_is_taken_back_nor_to_others(db: Database, amina_id: str) -> None:
+    hears_of_opt_outs(db, amina_id, sandbox=True)
+    endpoint(db, amina_id, kinds=["contact.opted_in", "message.sent"])
+    live, now_ms = OptOutOwner(amina_id, False), clock.now_ms()
     with suppressing(ZeroDivisionError), db.write() as tx:
         suppress(tx, live._replace(sandbox=True), [PHONE], source=API, now_ms=now_ms)
         raise ZeroDivisionError
@@ -78,10 +78,10 @@ def test_nothing_is_told_of_what_is_taken_back_nor_to_others(db: Database, amina
     ],
 )
 def test_contacts_that_change_are_told_together_and_each_once(
-    db: Database, amina: str, by: Changer, source: str
+    db: Database, amina_id: str, by: Changer, source: str
 ) -> None:
-    hears_of_opt_outs(db, amina)
-    owner = ContactOwner(amina, False)
+    hears_of_opt_outs(db, amina_id)
+    owner = ContactOwner(amina_id, False)
     some = phones(4)
 
     def saved(*opted_out: bool | None) -> None:
@@ -113,9 +113,11 @@ def test_contacts_that_change_are_told_together_and_each_once(
         assert len(inserted) == 1
 
 
-def test_a_contact_that_gets_another_phone_tells_of_what_is_new(db: Database, amina: str) -> None:
-    hears_of_opt_outs(db, amina)
-    owner = ContactOwner(amina, False)
+def test_a_contact_that_gets_another_phone_tells_of_what_is_new(
+    db: Database, amina_id: str
+) -> None:
+    hears_of_opt_outs(db, amina_id)
+    owner = ContactOwner(amina_id, False)
     old, new = phones(2)
 
     def changed(contact_id: str, phone: str | None, **given: Any) -> None:
@@ -139,8 +141,8 @@ def test_a_contact_that_gets_another_phone_tells_of_what_is_new(db: Database, am
     assert told_of_opt_outs(db) == [*out, Told("in", old, "operator")]
 
 
-def test_commands_tell(db: Database, amina: str, run: Run) -> None:
-    hears_of_opt_outs(db, amina)
+def test_commands_tell(db: Database, amina_id: str, run: Run) -> None:
+    hears_of_opt_outs(db, amina_id)
     for args in (
         ("opt-out", "add", PHONE),
         ("opt-out", "add", PHONE),

@@ -28,7 +28,9 @@ async def queued(house: House) -> Sent:
     password, and a campaign of SENDER to all three.
     """
     with house.db.write() as tx:
-        made = senders.register(tx, house.amina, OTHER_SENDER, sandbox=False, now_ms=clock.now_ms())
+        made = senders.register(
+            tx, house.amina_id, OTHER_SENDER, sandbox=False, now_ms=clock.now_ms()
+        )
         senders.approve(tx, made.id, now_ms=clock.now_ms())
     first, second, _ = phones(3)
     await house.send([first, second], sender=SENDER)
@@ -63,7 +65,7 @@ async def test_a_command_cancels_and_refunds_what_is_queued_in_its_scope(
 @awaited
 async def test_nothing_is_withdrawn_if_the_opt_out_is_not_stored(house: House) -> None:
     await house.send(PHONE)
-    owner = OptOutOwner(house.amina, False)
+    owner = OptOutOwner(house.amina_id, False)
 
     def opt_out() -> None:
         with house.db.write() as tx:
@@ -80,11 +82,11 @@ async def test_nothing_is_withdrawn_if_the_opt_out_is_not_stored(house: House) -
 @awaited
 async def test_a_sender_of_digits_is_known_with_and_without_its_plus(house: House) -> None:
     with house.db.write() as tx:
-        made = senders.register(tx, house.amina, "+4567", sandbox=False, now_ms=clock.now_ms())
+        made = senders.register(tx, house.amina_id, "+4567", sandbox=False, now_ms=clock.now_ms())
         senders.approve(tx, made.id, now_ms=clock.now_ms())
     await house.send(PHONE, sender="+4567")
     await house.send(PHONE, sender="4567")
-    owner, scope = OptOutOwner(house.amina, False), scope_of_sender("+4567")
+    owner, scope = OptOutOwner(house.amina_id, False), scope_of_sender("+4567")
 
     def opt_out() -> None:
         with house.db.write() as tx:
@@ -109,7 +111,7 @@ async def test_a_contact_that_opts_out_loses_single_sends_at_the_next_look(
     change = ContactPatch(parse_phone(first), {"opted_out": True})
     house.allow_transactional()
     with house.db.write() as tx:
-        owner = ContactOwner(house.amina, False)
+        owner = ContactOwner(house.amina_id, False)
         contacts.upsert(tx, owner, [change], by=contacts.OPERATOR, now_ms=clock.now_ms())
     clock.move(by_ms=PASSES_AFTER_MS)
     try:

@@ -14,7 +14,7 @@ DIGITS = PHONE[:8]
 
 
 def block(otp_house: OtpHouse, digits: str = DIGITS) -> None:
-    otp_house.db.transact(lambda tx: otp.block(tx, otp_house.amina, digits, clock.now_ms()))
+    otp_house.db.transact(lambda tx: otp.block(tx, otp_house.amina_id, digits, clock.now_ms()))
 
 
 @awaited
@@ -31,7 +31,7 @@ async def test_a_range_that_is_blocked_by_hand_is_refused_for_a_day_or_until_it_
     with otp_house.db.write() as tx:
         [there] = otp.find_blocked(tx, clock.now_ms(), limit=10)
         assert (there.digits, there.sends) == (DIGITS, 1)
-        otp.unblock(tx, otp_house.amina, DIGITS, clock.now_ms())
+        otp.unblock(tx, otp_house.amina_id, DIGITS, clock.now_ms())
     assert isinstance(await otp_house.ask(PHONE), Sent)
     block(otp_house)
     clock.move(by_ms=BLOCKED_MS)

@@ -38,7 +38,7 @@ async def test_after_fifty_unverified_in_an_hour_a_range_is_blocked_for_that_acc
     ] == [("otp_range_blocked", 24)] * 5
     assert otp_house.credits() == 1_000 - SENDS_MAX
     with otp_house.db.read() as tx:
-        [notice] = notices.of_account(tx, otp_house.amina)
+        [notice] = notices.of_account(tx, otp_house.amina_id)
         assert (notice.kind, notice.text[:69]) == (
             "otp_range_blocked",
             f"50 one-time passwords went to numbers that begin with {RANGE} within",
@@ -60,7 +60,7 @@ async def test_a_slower_trickle_is_none_and_one_verification_shows_people(
 ) -> None:
     with otp_house.db.write() as tx:
         # or its country would be held back first
-        accounts.change(tx, otp_house.amina, otp_unverified=1_000)
+        accounts.change(tx, otp_house.amina_id, otp_unverified=1_000)
     for start in range(0, 3 * SENDS_MAX, SENDS_MAX - 1):
         assert went_out(await sends(otp_house, SENDS_MAX - 1, start)) == SENDS_MAX - 1
         clock.move(WINDOW_MS)
@@ -77,7 +77,7 @@ async def test_countries_and_daily_credits_hold_for_codes_as_for_all_else(
     otp_house: OtpHouse,
 ) -> None:
     with otp_house.db.write() as tx:
-        accounts.change(tx, otp_house.amina, countries=["KE"], daily_credits=1)
+        accounts.change(tx, otp_house.amina_id, countries=["KE"], daily_credits=1)
     assert (await otp_house.ask())[0] == "no_valid_recipient"
     assert isinstance(await otp_house.ask("254712345678"), Sent)
     assert (await otp_house.ask("254712345679"))[0] == "daily_cap_reached"
@@ -103,7 +103,7 @@ def test_the_operator_lists_blocked_ranges_and_lets_one_go(otp_house: OtpHouse, 
     uvloop.run(blocked())
     (listed,) = run("otp", "blocked", "--json").json
     assert listed == {
-        "account_id": ids.text_of_raw("acc", otp_house.amina),
+        "account_id": ids.text_of_raw("acc", otp_house.amina_id),
         "range": RANGE,
         "country": None,
         "sends": SENDS_MAX,

@@ -66,7 +66,7 @@ async def test_one_country_is_held_back_before_all_and_a_verification_frees_it(
 ) -> None:
     align()
     with otp_house.db.write() as tx:
-        accounts.change(tx, otp_house.amina, otp_unverified=100)
+        accounts.change(tx, otp_house.amina_id, otp_unverified=100)
     numbers = [f"23320{number % 25:03d}{number:04d}" for number in range(COUNTRY_FLOOR + 5)]
     outcomes = await otp_house.asked(*(otp_house.request(phone) for phone in numbers))
     assert went_out(outcomes) == COUNTRY_FLOOR
@@ -88,7 +88,7 @@ async def test_one_country_is_held_back_before_all_and_a_verification_frees_it(
     )
     with otp_house.db.read() as tx:
         kinds = [
-            (notice.kind, notice.text[:60]) for notice in notices.of_account(tx, otp_house.amina)
+            (notice.kind, notice.text[:60]) for notice in notices.of_account(tx, otp_house.amina_id)
         ]
     assert kinds == [
         ("otp_too_many_unverified", "75 one-time passwords to GH in this hour, and 75 in 24 hours")
@@ -112,7 +112,7 @@ async def test_an_account_that_grows_threefold_is_refused_nothing(otp_house: Otp
         assert set(await otp_house.given_together(*tried)) <= {"verified"}
         clock.move(300_000)
     with otp_house.db.read() as tx:
-        assert notices.of_account(tx, otp_house.amina) == []
+        assert notices.of_account(tx, otp_house.amina_id) == []
 
 
 @awaited
@@ -157,7 +157,7 @@ async def test_a_partner_and_its_customers_count_together(otp_house: OtpHouse) -
     """A key makes customers: each has a tally of its own, and all of them the partner's."""
     align()
     customers = [
-        open_account(otp_house.db, f"customer {number}", credits=100, parent_id=otp_house.amina)
+        open_account(otp_house.db, f"customer {number}", credits=100, parent_id=otp_house.amina_id)
         for number in range(3)
     ]
     to = list(attack(2))
@@ -182,7 +182,7 @@ async def test_a_partner_and_its_customers_count_together(otp_house: OtpHouse) -
         "and so do verifications"
     )
     with otp_house.db.read() as tx:
-        assert [notice.kind for notice in notices.of_account(tx, otp_house.amina)] == [
+        assert [notice.kind for notice in notices.of_account(tx, otp_house.amina_id)] == [
             "otp_too_many_unverified"
         ], "its partner is told"
     otp_house.assert_sound()
@@ -197,7 +197,9 @@ async def test_of_two_processes_at_once_no_customer_loses_what_is_counted_for_it
     other = OtpHouse(postgresql_url, like=otp_house)
     try:
         customers = [
-            open_account(otp_house.db, f"customer {number}", credits=200, parent_id=otp_house.amina)
+            open_account(
+                otp_house.db, f"customer {number}", credits=200, parent_id=otp_house.amina_id
+            )
             for number in range(2)
         ]
         both = await asyncio.gather(
@@ -231,7 +233,7 @@ async def test_of_two_processes_at_once_no_customer_loses_what_is_counted_for_it
             (row,) = tx.execute(
                 otp_tallies.select().where(
                     otp_tallies.c.country_code == ALL_COUNTRIES,
-                    otp_tallies.c.account_id == otp_house.amina,
+                    otp_tallies.c.account_id == otp_house.amina_id,
                 )
             ).all()
         assert (row.sent.split(",")[-1], row.verified.split(",")[-1]) == (
@@ -279,7 +281,7 @@ def test_the_operator_lists_who_is_held_back_lets_them_go_and_sets_the_bound(
     uvloop.run(held_back(ACCOUNT_FLOOR, 0))
     (listed,) = run("otp", "blocked", "--account", "amina", "--json").json
     assert listed == {
-        "account_id": ids.text_of_raw("acc", otp_house.amina),
+        "account_id": ids.text_of_raw("acc", otp_house.amina_id),
         "range": None,
         "country": "all",
         "sends": ACCOUNT_FLOOR,

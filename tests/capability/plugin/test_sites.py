@@ -32,43 +32,47 @@ def store(db: Database, site: Site, *entries: ReportedEntry) -> list[str]:
         return store_logs(tx, {site.site_url: site}, entries, now_ms=clock.now_ms())
 
 
-def test_a_site_that_is_linked_again_keeps_what_is_not_said_again(db: Database, amina: str) -> None:
-    first = link(db, amina, about=NOTHING_SAID._replace(site_name="Shop", wp_version="6.4"))
-    again = link(db, amina, about=NOTHING_SAID._replace(wp_version="6.5"))
+def test_a_site_that_is_linked_again_keeps_what_is_not_said_again(
+    db: Database, amina_id: str
+) -> None:
+    first = link(db, amina_id, about=NOTHING_SAID._replace(site_name="Shop", wp_version="6.4"))
+    again = link(db, amina_id, about=NOTHING_SAID._replace(wp_version="6.5"))
     assert (again.id, again.site_name, again.wp_version) == (first.id, "Shop", "6.5")
     with db.read() as tx:
-        assert plugin.sites_page(tx, limit=2, account_id=amina) == [again]
+        assert plugin.sites_page(tx, limit=2, account_id=amina_id) == [again]
 
 
 def test_an_account_sees_neither_a_strangers_site_nor_that_of_the_other_mode(
-    db: Database, amina: str
+    db: Database, amina_id: str
 ) -> None:
     chidi = open_account(db, "chidi")
-    live, tried = link(db, amina), link(db, amina, sandbox=True)
+    live, tried = link(db, amina_id), link(db, amina_id, sandbox=True)
     assert live.id != tried.id
     with db.write() as tx:
-        assert locked_sites(tx, amina, {URL}, sandbox=False) == {URL: live}
-        assert locked_sites(tx, amina, {URL}, sandbox=True) == {URL: tried}
+        assert locked_sites(tx, amina_id, {URL}, sandbox=False) == {URL: live}
+        assert locked_sites(tx, amina_id, {URL}, sandbox=True) == {URL: tried}
         with pytest.raises(SiteNotConnected):
             locked_sites(tx, chidi, {URL}, sandbox=False)
         with pytest.raises(NotFound):
             plugin.site_of(tx, chidi, plugin.text_id(live))
-        assert plugin.site_of(tx, amina, plugin.text_id(live)) == live
+        assert plugin.site_of(tx, amina_id, plugin.text_id(live)) == live
 
 
-def test_a_request_that_names_no_site_means_the_only_one(db: Database, amina: str) -> None:
+def test_a_request_that_names_no_site_means_the_only_one(db: Database, amina_id: str) -> None:
     with db.read() as tx, pytest.raises(SiteNotConnected):
-        only_site(tx, amina, sandbox=False)
-    link(db, amina)
+        only_site(tx, amina_id, sandbox=False)
+    link(db, amina_id)
     with db.read() as tx:
-        assert only_site(tx, amina, sandbox=False) == URL
-    link(db, amina, "https://second.example")
+        assert only_site(tx, amina_id, sandbox=False) == URL
+    link(db, amina_id, "https://second.example")
     with db.read() as tx, pytest.raises(InvalidRequest):
-        only_site(tx, amina, sandbox=False)
+        only_site(tx, amina_id, sandbox=False)
 
 
-def test_an_entry_that_is_told_again_is_stored_once_for_each_site(db: Database, amina: str) -> None:
-    shop, second = link(db, amina), link(db, amina, "https://second.example")
+def test_an_entry_that_is_told_again_is_stored_once_for_each_site(
+    db: Database, amina_id: str
+) -> None:
+    shop, second = link(db, amina_id), link(db, amina_id, "https://second.example")
     entry = ReportedEntry(URL, "order_completed", external_ref="1")
     [told] = store(db, shop, entry)
     assert store(db, shop, entry, entry._replace(external_ref="2"))[0] == told
@@ -79,8 +83,8 @@ def test_an_entry_that_is_told_again_is_stored_once_for_each_site(db: Database, 
         assert len(plugin.logs_page(tx, limit=9, site_id=second.id)) == 1
 
 
-def test_the_text_of_a_one_time_password_is_not_stored(db: Database, amina: str) -> None:
-    site = link(db, amina)
+def test_the_text_of_a_one_time_password_is_not_stored(db: Database, amina_id: str) -> None:
+    site = link(db, amina_id)
     entry = ReportedEntry(URL, "sent", message_type="order", body="Thank you", meta="{}")
     store(db, site, entry, entry._replace(message_type="login_Otp", body="Your code is 424242"))
     with db.read() as tx:

@@ -90,10 +90,10 @@ def visitor(db: Database, portal: Portal, run_loop: Loop) -> Iterator[Visitor]:
 
 
 @pytest.fixture
-def home(db: Database, amina: str, visitor: Visitor) -> str:
+def home(db: Database, amina_id: str, visitor: Visitor) -> str:
     """Returns the path of amina's pages; her owner is signed in."""
-    visitor.sign_in(EMAIL, amina)
-    return home_of(db, amina)
+    visitor.sign_in(EMAIL, amina_id)
+    return home_of(db, amina_id)
 
 
 @pytest.fixture
@@ -104,11 +104,11 @@ def stranger(db: Database, portal: Portal, run_loop: Loop) -> Iterator[Visitor]:
 
 
 @pytest.fixture
-def bilal(db: Database, amina: str) -> str:
+def bilal(db: Database, amina_id: str) -> str:
     """Makes a Connect customer of amina's."""
-    return customer_of(db, amina)
+    return customer_of(db, amina_id)
 
 
 @pytest.fixture
-def there(db: Database, amina: str, bilal: str) -> There:
-    return things_of(db, amina, bilal)
+def there(db: Database, amina_id: str, bilal: str) -> There:
+    return things_of(db, amina_id, bilal)

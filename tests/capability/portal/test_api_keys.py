@@ -56,7 +56,7 @@ async def account_of(db: Database, key: str) -> str:
 
 
 def test_a_key_is_made_shown_once_and_opens_what_it_says(
-    at_noon: None, visitor: Visitor, run_loop: Loop, db: Database, amina: str, home: str
+    at_noon: None, visitor: Visitor, run_loop: Loop, db: Database, amina_id: str, home: str
 ) -> None:
     visitor.get(f"{home}/keys/new")
     page = visitor.post(
@@ -72,11 +72,11 @@ def test_a_key_is_made_shown_once_and_opens_what_it_says(
     )
     [shown] = KEY.findall(page.text)
     assert (page.status_code, page.headers["cache-control"]) == (200, "no-store")
-    [key] = made(db, amina)
+    [key] = made(db, amina_id)
     assert (key.name, key.sandbox, key.tier) == ("shop server", False, "free")
     assert key.permissions == ("sms.send", "wallet.read")
     assert key.expires_at_ms == key.created_at_ms + 90 * DAY_MS
-    assert run_loop(account_of(db, shown)) == amina
+    assert run_loop(account_of(db, shown)) == amina_id
     listed = visitor.get(f"{home}/keys").text
     assert not KEY.search(listed)
     assert f"{shown[:12]}…" in listed
@@ -97,7 +97,7 @@ def test_a_key_is_made_shown_once_and_opens_what_it_says(
     ids=str,
 )
 def test_what_cannot_be_made_is_told_at_its_field_and_kept(
-    visitor: Visitor, db: Database, amina: str, home: str, fields: dict[str, str], at: str
+    visitor: Visitor, db: Database, amina_id: str, home: str, fields: dict[str, str], at: str
 ) -> None:
     visitor.get(f"{home}/keys/new")
     page = visitor.post(f"{home}/keys/new", fields)
@@ -106,7 +106,7 @@ def test_what_cannot_be_made_is_told_at_its_field_and_kept(
     assert ('name="may sms.send" value="yes" checked' in page.text) == ("may sms.send" in fields)
     assert html.escape(fields.get("name", "")) in page.text
     assert "<script>" not in page.text
-    assert made(db, amina) == []
+    assert made(db, amina_id) == []
 
 
 def test_every_permission_says_what_it_lets_a_key_do() -> None:
@@ -114,26 +114,26 @@ def test_every_permission_says_what_it_lets_a_key_do() -> None:
 
 
 def test_a_key_is_revoked_after_a_question(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    key = issue(db, amina)
+    key = issue(db, amina_id)
     path = f"{home}/keys/{keys.text_id(key)}/revoke"
     assert f'href="{path}"' in visitor.get(f"{home}/keys").text
     assert "shop" in visitor.get(path).text
-    assert made(db, amina)[0].revoked_at_ms is None
+    assert made(db, amina_id)[0].revoked_at_ms is None
     answer = visitor.post(path)
     assert (answer.status_code, answer.headers["location"]) == (303, f"{home}/keys")
-    assert made(db, amina)[0].revoked_at_ms is not None
+    assert made(db, amina_id)[0].revoked_at_ms is not None
     assert f'href="{path}"' not in visitor.get(f"{home}/keys").text
 
 
 @pytest.mark.parametrize("role", list(Role))
 def test_only_who_works_with_keys_makes_or_revokes_one(
-    visitor: Visitor, db: Database, amina: str, role: Role
+    visitor: Visitor, db: Database, amina_id: str, role: Role
 ) -> None:
-    key = issue(db, amina)
-    visitor.sign_in(EMAIL, amina, role)
-    home = home_of(db, amina)
+    key = issue(db, amina_id)
+    visitor.sign_in(EMAIL, amina_id, role)
+    home = home_of(db, amina_id)
     revoke = f"{home}/keys/{keys.text_id(key)}/revoke"
     may = role in (Role.OWNER, Role.DEVELOPER)
     listed = visitor.get(f"{home}/keys")
@@ -149,14 +149,14 @@ def test_only_who_works_with_keys_makes_or_revokes_one(
         200 if may else 403
     )
     assert visitor.post(revoke).status_code == (303 if may else 403)
-    assert len(made(db, amina)) == 1 + may
-    assert (made(db, amina)[-1].revoked_at_ms is not None) == may
+    assert len(made(db, amina_id)) == 1 + may
+    assert (made(db, amina_id)[-1].revoked_at_ms is not None) == may
 
 
 def test_it_takes_a_fresh_sign_in_and_a_suspended_account_makes_none(
-    at_noon: None, visitor: Visitor, db: Database, amina: str, home: str
+    at_noon: None, visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    key = issue(db, amina)
+    key = issue(db, amina_id)
     paths = (f"{home}/keys/new", f"{home}/keys/{keys.text_id(key)}/revoke")
     visitor.get(f"{home}/keys")
     clock.move(FRESH_MS)
@@ -168,15 +168,15 @@ def test_it_takes_a_fresh_sign_in_and_a_suspended_account_makes_none(
         assert visitor.post(path, {"may sms.send": "yes"}).status_code == 403
     clock.move(-FRESH_MS)
     with db.write() as tx:
-        accounts.suspend(tx, amina)
+        accounts.suspend(tx, amina_id)
     visitor.get(f"{home}/keys")
     for path in paths:
         assert "suspended" in visitor.post(path, {"may sms.send": "yes"}).text
-    assert [each.revoked_at_ms for each in made(db, amina)] == [None]
+    assert [each.revoked_at_ms for each in made(db, amina_id)] == [None]
 
 
 def test_nobody_sees_or_revokes_keys_of_another_account(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     chidi = open_account(db, "chidi")
     key = issue(db, chidi, "chidis")
@@ -189,16 +189,16 @@ def test_nobody_sees_or_revokes_keys_of_another_account(
         visitor.post(f"{home_of(db, chidi)}/keys/new", {"may sms.send": "yes"}).status_code == 404
     )
     assert [each.revoked_at_ms for each in made(db, chidi)] == [None]
-    assert made(db, amina) == []
+    assert made(db, amina_id) == []
 
 
 def test_the_list_has_pages_and_says_what_became_of_each(
-    at_noon: None, visitor: Visitor, db: Database, amina: str, home: str
+    at_noon: None, visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     for number in range(5):
-        issue(db, amina, f"key {number}", expires_at_ms=clock.now_ms() + 60_000)
+        issue(db, amina_id, f"key {number}", expires_at_ms=clock.now_ms() + 60_000)
     with db.write() as tx:
-        keys.revoke(tx, made(db, amina)[0].id, now_ms=clock.now_ms())
+        keys.revoke(tx, made(db, amina_id)[0].id, now_ms=clock.now_ms())
     clock.move(60_000)
     seen = [
         name

@@ -105,18 +105,18 @@ def test_each_form_is_clicked_twice_or_has_a_reason_not_to_be(portal: Portal) ->
 
 
 @pytest.fixture
-def all_there(db: Database, amina: str, there: There) -> There:
+def all_there(db: Database, amina_id: str, there: There) -> There:
     """Amina has one of each thing, credits and money, a document, and a text to answer."""
-    grant(db, amina, 1_000)
+    grant(db, amina_id, 1_000)
     open_route(db)
     with db.write() as tx:
         prices.set_price(tx, "GHS", "2.50", 100)
-        ledger.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
-        waiting = senders.register(tx, amina, "SHOP", sandbox=False, now_ms=clock.now_ms())
+        ledger.topup(tx, amina_id, "50", "paid", now_ms=clock.now_ms())
+        waiting = senders.register(tx, amina_id, "SHOP", sandbox=False, now_ms=clock.now_ms())
         sender = senders.text_id(waiting)
-        store_inbound(tx, amina, "hi", sender=there.phone, sandbox=True)
+        store_inbound(tx, amina_id, "hi", sender=there.phone, sandbox=True)
         paper = documents.attach(
-            tx, amina, sender, "a.pdf", b"%PDF-1.4\n%%EOF\n", now_ms=clock.now_ms()
+            tx, amina_id, sender, "a.pdf", b"%PDF-1.4\n%%EOF\n", now_ms=clock.now_ms()
         )
     return there._replace(sender=sender, document=paper.text_id)
 

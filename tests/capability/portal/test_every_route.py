@@ -125,21 +125,27 @@ def looks_at_a_customer(visitor: Visitor, portal: Portal, there: There) -> None:
 
 
 def test_a_partners_owner_acts_for_its_customer_under_his_own_name(
-    visitor: Visitor, portal: Portal, db: Database, amina: str, bilal: str, there: There
+    visitor: Visitor, portal: Portal, db: Database, amina_id: str, bilal: str, there: There
 ) -> None:
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     looks_at_a_customer(visitor, portal, there)
     page = visitor.get(home_of(db, bilal))
     assert "You act for <strong>bilal</strong>, a customer of amina" in page.text
     assert EMAIL in page.text
-    assert f'href="{home_of(db, amina)}/connect"' in page.text
+    assert f'href="{home_of(db, amina_id)}/connect"' in page.text
 
 
 @pytest.mark.parametrize("who", ["a partner's owner", "a customer's own user"])
 def test_who_works_at_a_customer_changes_nothing_of_the_partner(
-    visitor: Visitor, portal: Portal, db: Database, amina: str, bilal: str, there: There, who: str
+    visitor: Visitor,
+    portal: Portal,
+    db: Database,
+    amina_id: str,
+    bilal: str,
+    there: There,
+    who: str,
 ) -> None:
-    own = bilal if who == "a customer's own user" else amina
+    own = bilal if who == "a customer's own user" else amina_id
     visitor.sign_in(EMAIL, own)
     looks_at_a_customer(visitor, portal, there)
     if own == bilal:
@@ -153,7 +159,7 @@ def test_who_works_at_a_customer_changes_nothing_of_the_partner(
             assert page.status_code in (400, 404), path
     assert contents(db) == before
     with db.write() as tx:
-        accounts.suspend(tx, amina)  # and so are its customers
+        accounts.suspend(tx, amina_id)  # and so are its customers
     before = contents(db)
     for method, path in asked(portal, there._replace(account=there.customer)):
         if method == "POST":
@@ -182,10 +188,10 @@ SENDERS_OF_FORMS = {
 
 @pytest.mark.parametrize("role", list(Role))
 def test_each_role_sends_the_forms_that_are_for_it_and_no_others(
-    visitor: Visitor, portal: Portal, db: Database, amina: str, there: There, role: Role
+    visitor: Visitor, portal: Portal, db: Database, amina_id: str, there: There, role: Role
 ) -> None:
-    visitor.sign_in(EMAIL, amina, role)
-    home = home_of(db, amina)
+    visitor.sign_in(EMAIL, amina_id, role)
+    home = home_of(db, amina_id)
     visitor.get(home)
     token, before = visitor.token, contents(db)
     forms = {path: set(Role) for method, path in asked(portal, there) if method == "POST"}
@@ -217,14 +223,14 @@ def test_nobody_else_acts_for_a_customer(
     visitor: Visitor,
     portal: Portal,
     db: Database,
-    amina: str,
+    amina_id: str,
     bilal: str,
     there: There,
     who: str,
 ) -> None:
     chidi = open_account(db, "chidi")
     member_of = {"another partner": chidi, "the customer's user at the partner": bilal}
-    own = member_of.get(who, amina)
+    own = member_of.get(who, amina_id)
     role = next((each for each in Role if each.value in who), Role.OWNER)
     visitor.sign_in("kofi@example.com", own, role)
     visitor.get(home_of(db, own))
@@ -233,7 +239,7 @@ def test_nobody_else_acts_for_a_customer(
     with db.write() as tx:
         user = users.find(tx, "kofi@example.com")
         if who == "a former owner":
-            users.set_role(tx, user.id, amina, Role.VIEWER, now_ms=clock.now_ms())
+            users.set_role(tx, user.id, amina_id, Role.VIEWER, now_ms=clock.now_ms())
         elif "closed" in who:
             accounts.close(tx, bilal, now_ms=clock.now_ms())
         elif "given away" in who:
@@ -255,16 +261,16 @@ def test_nobody_else_acts_for_a_customer(
 
 @pytest.mark.parametrize("who", ["viewer", "suspended", "former"])
 def test_who_may_only_look_changes_nothing(
-    visitor: Visitor, portal: Portal, db: Database, amina: str, there: There, who: str
+    visitor: Visitor, portal: Portal, db: Database, amina_id: str, there: There, who: str
 ) -> None:
-    visitor.sign_in(EMAIL, amina, Role.VIEWER if who == "viewer" else Role.OWNER)
-    visitor.get(home_of(db, amina))
+    visitor.sign_in(EMAIL, amina_id, Role.VIEWER if who == "viewer" else Role.OWNER)
+    visitor.get(home_of(db, amina_id))
     token = visitor.token
     with db.write() as tx:
         if who == "suspended":
-            accounts.suspend(tx, amina)
+            accounts.suspend(tx, amina_id)
         if who == "former":
-            users.remove_member(tx, users.find(tx, EMAIL).id, amina)
+            users.remove_member(tx, users.find(tx, EMAIL).id, amina_id)
     before = contents(db)
     for method, path in asked(portal, there):
         if method == "POST":
@@ -274,9 +280,9 @@ def test_who_may_only_look_changes_nothing(
 
 
 def test_every_form_refuses_a_missing_token_and_a_foreign_origin(
-    visitor: Visitor, portal: Portal, db: Database, amina: str, there: There
+    visitor: Visitor, portal: Portal, db: Database, amina_id: str, there: There
 ) -> None:
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     before = contents(db)
     own = [
         ("POST", path)
@@ -292,20 +298,20 @@ def test_every_form_refuses_a_missing_token_and_a_foreign_origin(
     for method, path in [*asked(portal, there), *own]:
         if method != "POST":
             continue
-        visitor.get(home_of(db, amina))
+        visitor.get(home_of(db, amina_id))
         # without a body there is no file to read, and no token either
         refused = {400} if path.endswith(WITH_A_FILE) else {403}
         assert {visitor.post_as_it_is(path).status_code} == refused, path
         for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
             assert visitor.post(path, headers=headers).status_code == 403, path
-    assert visitor.get(home_of(db, amina)).status_code == 200
+    assert visitor.get(home_of(db, amina_id)).status_code == 200
     assert contents(db) == before
 
 
 def test_hostile_names_in_paths_and_queries_find_nothing(
-    visitor: Visitor, portal: Portal, db: Database, amina: str, there: There
+    visitor: Visitor, portal: Portal, db: Database, amina_id: str, there: There
 ) -> None:
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     queries = hostile_queries()
     for route in of_accounts(portal):
         last = next((name for name in BELOW if f"{{{name}}}" in route.path), None)

@@ -67,16 +67,16 @@ def house_at_rest(house: House, run_loop: Loop) -> Iterator[House]:
 def paths(house_at_rest: House, run_loop: Loop) -> list[str]:
     """Returns the pages of one record of each kind, which use cases have made."""
     house, db = house_at_rest, house_at_rest.db
-    home, now_ms = home_of(db, house.amina), clock.now_ms()
-    hook, _ = endpoint(db, house.amina)
+    home, now_ms = home_of(db, house.amina_id), clock.now_ms()
+    hook, _ = endpoint(db, house.amina_id)
     accepted = run_loop(house.send(PHONE, PLAIN, reference=PLAIN)).send
     [message] = ids.texts_of_run("msg", int(accepted.id, 16) + 1, 1)
     tried(db, run_loop, house)
-    draft = write_down(db, house.amina)
-    customer = accounts.text_of_id(customer_of(db, house.amina), is_customer=True)
+    draft = write_down(db, house.amina_id)
+    customer = accounts.text_of_id(customer_of(db, house.amina_id), is_customer=True)
     with db.write() as tx:
         shop = plugin.connect(
-            tx, house.amina, URL, plugin.SiteDetails(*[PLAIN] * 5), sandbox=False, now_ms=now_ms
+            tx, house.amina_id, URL, plugin.SiteDetails(*[PLAIN] * 5), sandbox=False, now_ms=now_ms
         )
         entry = ReportedEntry(URL, PLAIN, PLAIN, status=PLAIN, body=PLAIN, message_id=PLAIN)
         store_logs(tx, {URL: shop}, [entry], now_ms=now_ms)
@@ -98,7 +98,7 @@ def paths(house_at_rest: House, run_loop: Loop) -> list[str]:
 
 def tried(db: Database, run_loop: Loop, house: House) -> None:
     """Makes two events: one was tried once, and the other will not be tried any more."""
-    run_loop(happened_to(db, house.amina, 2, PLAIN))
+    run_loop(happened_to(db, house.amina_id, 2, PLAIN))
     with db.write() as tx:
         rows = tx.execute(sa.select(webhook_queue.c.endpoint_id, webhook_queue.c.event_id)).all()
         first, last = (dict(row._mapping) for row in rows[:2])
@@ -123,7 +123,7 @@ def tried(db: Database, run_loop: Loop, house: House) -> None:
         )
 
 
-def store(db: Database, text: str, amina: str) -> None:
+def store(db: Database, text: str, amina_id: str) -> None:
     """Gives this text to all that the records say, but for the name of the account itself."""
     text = text.replace("\0", "?") if db.postgresql else text
     with db.write() as tx:
@@ -131,7 +131,7 @@ def store(db: Database, text: str, amina: str) -> None:
             given = {name: text[: length(table.c[name])] for name in columns}
             changed = table.update().values(given)
             if table is account_rows:
-                changed = changed.where(table.c.id != amina)
+                changed = changed.where(table.c.id != amina_id)
             tx.execute(changed)
         payload = encode({text: [text, {text: 1}]}).decode()
         tx.execute(site_events.update().values(payload=payload))
@@ -144,9 +144,9 @@ def length(column: sa.Column[Any]) -> int | None:
 def test_no_text_of_a_record_becomes_a_part_of_its_page(
     visitor: Visitor, house_at_rest: House, paths: list[str]
 ) -> None:
-    db, amina = house_at_rest.db, house_at_rest.amina
-    visitor.sign_in(EMAIL, amina)
-    store(db, PLAIN, amina)
+    db, amina_id = house_at_rest.db, house_at_rest.amina_id
+    visitor.sign_in(EMAIL, amina_id)
+    store(db, PLAIN, amina_id)
     plain = {}
     for path in paths:
         page = visitor.get(path)
@@ -154,7 +154,7 @@ def test_no_text_of_a_record_becomes_a_part_of_its_page(
         assert PLAIN in page.text, path
         plain[path] = structure_of(page.text)
     for text in HOSTILE:
-        store(db, text, amina)
+        store(db, text, amina_id)
         for path in paths:
             page = visitor.get(path)
             assert page.status_code == 200, (path, text)
@@ -165,9 +165,9 @@ def test_no_text_of_a_record_becomes_a_part_of_its_page(
 def test_no_text_that_the_service_takes_becomes_a_part_of_a_page(
     visitor: Visitor, house_at_rest: House, run_loop: Loop
 ) -> None:
-    db, amina = house_at_rest.db, house_at_rest.amina
-    visitor.sign_in(EMAIL, amina)
-    home = home_of(db, amina)
+    db, amina_id = house_at_rest.db, house_at_rest.amina_id
+    visitor.sign_in(EMAIL, amina_id)
+    home = home_of(db, amina_id)
 
     def given(make: Callable[[str], str]) -> dict[str, str]:
         """Returns the pages of the records that were made with each text that is taken."""
@@ -182,7 +182,7 @@ def test_no_text_that_the_service_takes_becomes_a_part_of_a_page(
         return f"{home}/messages/{ids.texts_of_run('msg', int(accepted.id, 16) + 1, 1)[0]}"
 
     def write(text: str) -> str:
-        draft = write_down(db, amina, message=text.replace("{", "{{").replace("}", "}}"))
+        draft = write_down(db, amina_id, message=text.replace("{", "{{").replace("}", "}}"))
         return f"{home}/campaigns/{campaigns.text_id(draft)}"
 
     for make, least in ((send, 25), (write, 25)):

@@ -59,13 +59,13 @@ LISTS = (
 )
 
 
-def fill(db: Database, amina: str) -> None:
+def fill(db: Database, amina_id: str) -> None:
     """Stores forty of each thing that has a name or a text."""
     now_ms = clock.now_ms()
-    owner = ContactOwner(amina, False)
+    owner = ContactOwner(amina_id, False)
     given: dict[str, Any] = {"name": "x", "email": "x@y", "tags": ("x",), "custom": {"x": "x"}}
     author, by = (
-        Author(AuthorKind.USER, amina, "x"),
+        Author(AuthorKind.USER, amina_id, "x"),
         Changer(ChangerKind.KEY, "x"),
     )
     with db.write() as tx:
@@ -76,7 +76,7 @@ def fill(db: Database, amina: str) -> None:
         for k in range(COUNT):
             keys.issue(
                 tx,
-                amina,
+                amina_id,
                 name="x",
                 sandbox=False,
                 tier="standard",
@@ -86,15 +86,15 @@ def fill(db: Database, amina: str) -> None:
             asked, _ = connect.read_customer_request(
                 {"full_name": "x", "phone": "233201234599", "country_code": "GH"}
             )
-            connect.provision(tx, amina, asked, sandbox=False, now_ms=now_ms)
+            connect.provision(tx, amina_id, asked, sandbox=False, now_ms=now_ms)
             details = plugin.SiteDetails("x", "x", "x", "x", "x")
             plugin.connect(
-                tx, amina, f"https://shop{k}.example", details, sandbox=False, now_ms=now_ms
+                tx, amina_id, f"https://shop{k}.example", details, sandbox=False, now_ms=now_ms
             )
-            senders.register(tx, amina, f"SHOP{k}", sandbox=False, now_ms=now_ms)
-            write(tx, amina, author, AuditEntry("key.make", "x", "x"), now_ms=now_ms)
+            senders.register(tx, amina_id, f"SHOP{k}", sandbox=False, now_ms=now_ms)
+            write(tx, amina_id, author, AuditEntry("key.make", "x", "x"), now_ms=now_ms)
     for _ in range(COUNT):
-        write_down(db, amina)
+        write_down(db, amina_id)
 
 
 def store(db: Database, texts: list[str]) -> None:
@@ -132,9 +132,9 @@ def pages(db: Database, home: str) -> Iterator[str]:
 
 
 def test_no_text_of_an_account_becomes_a_part_of_a_page(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    fill(db, amina)
+    fill(db, amina_id)
     paths = list(pages(db, home))
     store(db, [f"plain {k}" for k in range(COUNT)])
     plain = {path: structure_of(visitor.get(path).text) for path in paths}

@@ -22,9 +22,9 @@ def shown_in(page: httpx.Response) -> dict[str, str]:
 
 
 def test_a_part_gets_no_answer_until_something_is_new_or_a_minute_older(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    stranger.sign_in("kofi@example.com", amina, Role.VIEWER)
+    stranger.sign_in("kofi@example.com", amina_id, Role.VIEWER)
     for path in ("/handsets", f"/handsets/{PHONE}", f"/conversations/{PHONE}?mode=sandbox"):
         clock.move(60_000 - clock.now_ms() % 60_000)  # so that no minute ends meanwhile
         first = visitor.get(home + path)
@@ -33,7 +33,7 @@ def test_a_part_gets_no_answer_until_something_is_new_or_a_minute_older(
         assert visitor.get(home + path).status_code == 200, "who loads the page gets it"
         assert stranger.get(home + path, headers=shown_in(first)).status_code == 200
         with db.write() as tx:
-            store_inbound(tx, amina, f"new at {path}", sender=PHONE, sandbox=True)
+            store_inbound(tx, amina_id, f"new at {path}", sender=PHONE, sandbox=True)
         newer = visitor.get(home + path, headers=shown_in(first))
         assert f"new at {path}" in newer.text
         assert visitor.get(home + path, headers=shown_in(newer)).status_code == 204

@@ -64,7 +64,7 @@ def test_who_is_invited_gets_a_mail_and_comes_in_as_a_member(
     stranger: Visitor,
     post: Post,
     db: Database,
-    amina: str,
+    amina_id: str,
     home: str,
 ) -> None:
     assert do(visitor, home, "invite", email=" Kofi@Example.com ", role="developer") == 303
@@ -73,12 +73,12 @@ def test_who_is_invited_gets_a_mail_and_comes_in_as_a_member(
     [mail] = post.box.got
     assert (mail["To"], mail["Subject"]) == (KOFI, "You are invited to amina")
     assert KOFI in visitor.get(f"{home}/members").text
-    assert roles(db, amina) == {EMAIL: "owner"}
+    assert roles(db, amina_id) == {EMAIL: "owner"}
     for _program_that_looks_at_mail in range(2):
         assert "amina" in stranger.get(post.box.link()).text
     answer = stranger.post(post.box.link())
     assert (answer.status_code, answer.headers["location"]) == (303, home)
-    assert roles(db, amina) == {EMAIL: "owner", KOFI: "developer"}
+    assert roles(db, amina_id) == {EMAIL: "owner", KOFI: "developer"}
     assert stranger.get(home).status_code == 200
     assert stranger.post(post.box.link()).status_code == 401, "it is used up"
     assert "invited" not in visitor.get(f"{home}/members").text
@@ -90,7 +90,7 @@ def test_an_invitation_that_is_withdrawn_or_old_or_replaced_leads_nowhere(
     stranger: Visitor,
     post: Post,
     db: Database,
-    amina: str,
+    amina_id: str,
     home: str,
 ) -> None:
     def invited(role: str = "viewer") -> str:
@@ -106,7 +106,7 @@ def test_an_invitation_that_is_withdrawn_or_old_or_replaced_leads_nowhere(
         assert stranger.get(link).status_code == 401
         stranger.get("/portal/sign-in")
         assert stranger.post(link).status_code == 401
-    assert roles(db, amina) == {EMAIL: "owner"}
+    assert roles(db, amina_id) == {EMAIL: "owner"}
 
 
 def test_an_invitation_gives_nobody_else_a_way_in(
@@ -114,7 +114,7 @@ def test_an_invitation_gives_nobody_else_a_way_in(
     stranger: Visitor,
     post: Post,
     db: Database,
-    amina: str,
+    amina_id: str,
     home: str,
 ) -> None:
     """An owner invites a user of another account: no page shows a link, and the mail alone does."""
@@ -157,7 +157,7 @@ def test_who_cannot_be_invited_is_told_and_nothing_is_mailed(
 
 
 def test_a_user_signs_in_before_an_invitation_and_its_link_alone_opens_nothing(
-    visitor: Visitor, stranger: Visitor, post: Post, db: Database, amina: str, home: str
+    visitor: Visitor, stranger: Visitor, post: Post, db: Database, amina_id: str, home: str
 ) -> None:
     """It goes to an address, and stays valid for a week: it must not open other accounts."""
     chidi = open_account(db, "chidi")
@@ -176,15 +176,15 @@ def test_a_user_signs_in_before_an_invitation_and_its_link_alone_opens_nothing(
     stranger.sign_in("somebody@example.com", chidi)
     stranger.get(link)
     assert stranger.post(link).status_code == 401, "signed in as another one"
-    assert KOFI not in roles(db, amina)
+    assert KOFI not in roles(db, amina_id)
     stranger.sign_in(KOFI, chidi)
     stranger.get(link)
     assert stranger.post(link).status_code == 303
-    assert roles(db, amina)[KOFI] == "viewer"
+    assert roles(db, amina_id)[KOFI] == "viewer"
 
 
 def test_a_decision_about_a_member_withdraws_the_invitation(
-    visitor: Visitor, stranger: Visitor, post: Post, db: Database, amina: str, home: str
+    visitor: Visitor, stranger: Visitor, post: Post, db: Database, amina_id: str, home: str
 ) -> None:
     """An old link makes nobody owner again, and no owner a viewer."""
     for decided, expected in ((Role.OWNER, "owner"), (None, None)):
@@ -192,14 +192,14 @@ def test_a_decision_about_a_member_withdraws_the_invitation(
         post.goes_out()
         with db.write() as tx:
             kofi = users.add(tx, KOFI, now_ms=clock.now_ms())
-            users.set_role(tx, kofi.id, amina, Role.OWNER, now_ms=clock.now_ms())
+            users.set_role(tx, kofi.id, amina_id, Role.OWNER, now_ms=clock.now_ms())
             if decided is None:
-                users.remove_member(tx, kofi.id, amina)
+                users.remove_member(tx, kofi.id, amina_id)
         assert stranger.get(post.box.link()).status_code == 401
-        assert roles(db, amina).get(KOFI) == expected
+        assert roles(db, amina_id).get(KOFI) == expected
         if decided is not None:
             with db.write() as tx:
-                users.remove_member(tx, kofi.id, amina)
+                users.remove_member(tx, kofi.id, amina_id)
 
 
 def test_a_mail_that_cannot_be_made_holds_up_no_other(
@@ -246,28 +246,28 @@ def test_so_many_invitations_are_open_and_no_more(
 
 
 def test_a_role_is_changed_and_ends_what_the_member_has_open(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    stranger.sign_in(KOFI, amina, Role.DEVELOPER)
+    stranger.sign_in(KOFI, amina_id, Role.DEVELOPER)
     kofi = user_id(db, KOFI)
     assert do(visitor, home, "role", user=kofi, role="viewer") == 303
-    assert roles(db, amina)[KOFI] == "viewer"
+    assert roles(db, amina_id)[KOFI] == "viewer"
     assert stranger.get(home).status_code == 401
     assert do(visitor, home, "remove", user=kofi) == 303
-    assert roles(db, amina) == {EMAIL: "owner"}
+    assert roles(db, amina_id) == {EMAIL: "owner"}
     assert do(visitor, home, "remove", user=kofi) == 404
 
 
-def test_the_last_owner_stays(visitor: Visitor, db: Database, amina: str, home: str) -> None:
+def test_the_last_owner_stays(visitor: Visitor, db: Database, amina_id: str, home: str) -> None:
     ama = user_id(db, EMAIL)
     for what in ({"do": "role", "role": "viewer"}, {"do": "remove"}):
         assert do(visitor, home, what["do"], **{**what, "user": ama}) == 400
         assert "one owner at least" in visitor.page.text
-    assert roles(db, amina) == {EMAIL: "owner"}
+    assert roles(db, amina_id) == {EMAIL: "owner"}
 
 
 def test_members_of_another_account_are_nobody_here(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     chidi = open_account(db, "chidi")
     stranger.sign_in(KOFI, chidi)
@@ -279,17 +279,17 @@ def test_members_of_another_account_are_nobody_here(
 
 @pytest.mark.parametrize("role", [Role.DEVELOPER, Role.MARKETER, Role.VIEWER])
 def test_only_owners_change_members_and_with_a_fresh_sign_in(
-    at_noon: None, visitor: Visitor, db: Database, amina: str, home: str, role: Role
+    at_noon: None, visitor: Visitor, db: Database, amina_id: str, home: str, role: Role
 ) -> None:
-    visitor.sign_in(KOFI, amina, role)
+    visitor.sign_in(KOFI, amina_id, role)
     assert "Invite somebody" not in visitor.get(f"{home}/members").text
     ama = user_id(db, EMAIL)
     assert do(visitor, home, "role", user=ama, role="viewer") == 403
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     clock.move(FRESH_MS)
     assert do(visitor, home, "role", user=user_id(db, KOFI), role="owner") == 403
     assert "Confirm that it is you" in visitor.page.text
-    assert roles(db, amina) == {EMAIL: "owner", KOFI: role.value}
+    assert roles(db, amina_id) == {EMAIL: "owner", KOFI: role.value}
 
 
 def test_a_link_is_mailed_to_users_and_nobody_learns_who_is_one(
@@ -374,9 +374,9 @@ def test_without_a_mail_server_the_pages_say_who_adds_members(
 
 
 def test_a_suspended_account_invites_nobody(
-    visitor: Visitor, post: Post, db: Database, amina: str, home: str
+    visitor: Visitor, post: Post, db: Database, amina_id: str, home: str
 ) -> None:
     with db.write() as tx:
-        accounts.suspend(tx, amina)
+        accounts.suspend(tx, amina_id)
     assert do(visitor, home, "invite", email=KOFI, role="viewer") == 403
     assert post.goes_out() == 0

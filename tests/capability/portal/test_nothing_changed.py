@@ -36,7 +36,7 @@ def done(db: Database, account_id: str) -> list[str]:
 def test_what_is_asked_for_twice_is_told_of_once(
     visitor: Visitor,
     db: Database,
-    amina: str,
+    amina_id: str,
     home: str,
     there: There,
     path: str,
@@ -44,27 +44,27 @@ def test_what_is_asked_for_twice_is_told_of_once(
     action: str,
 ) -> None:
     asked_for = home + path.format(**there._asdict())
-    before = done(db, amina)
+    before = done(db, amina_id)
     visitor.get(f"{home}/settings")
     for _ in range(2):
         answer = visitor.post(asked_for, form)
         assert answer.status_code == 303, answer.text
-    assert done(db, amina) == [*before, action]
+    assert done(db, amina_id) == [*before, action]
 
 
 def test_an_endpoint_that_is_enabled_and_rotates_nothing_is_not_changed(
-    visitor: Visitor, db: Database, amina: str, home: str, there: There
+    visitor: Visitor, db: Database, amina_id: str, home: str, there: There
 ) -> None:
     path = f"{home}/webhooks/{there.endpoint}"
     visitor.get(f"{home}/settings")
     for do in ("enable", "finish"):
         assert visitor.post(path, {"do": do}).status_code == 303
-    assert done(db, amina) == []
+    assert done(db, amina_id) == []
     for do in ("disable", "enable"):
         visitor.post(path, {"do": do})
     assert visitor.post(f"{path}/secret", {"do": "rotate"}).status_code == 200
     visitor.post(path, {"do": "finish"})
-    assert done(db, amina) == [
+    assert done(db, amina_id) == [
         "webhook.disable",
         "webhook.enable",
         "webhook.rotate",
@@ -73,19 +73,19 @@ def test_an_endpoint_that_is_enabled_and_rotates_nothing_is_not_changed(
 
 
 def test_a_role_that_a_member_has_already_is_no_change(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    stranger.sign_in("kofi@example.com", amina, Role.VIEWER)
+    stranger.sign_in("kofi@example.com", amina_id, Role.VIEWER)
     page = visitor.get(f"{home}/members").text
     kofi = page.split("kofi@example.com")[1].split('name="user" value="')[1].split('"')[0]
     for role in ("viewer", "marketer", "marketer"):
         form = {"do": "role", "user": kofi, "role": role}
         assert visitor.post(f"{home}/members", form).status_code == 303
-    assert done(db, amina) == ["member.role"]
+    assert done(db, amina_id) == ["member.role"]
 
 
 def test_an_import_that_has_ended_is_not_stopped(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     visitor.get(f"{home}/contacts/import")
     path = send_file(visitor, home, "phone\n233201234567\n").headers["location"]
@@ -94,13 +94,13 @@ def test_an_import_that_has_ended_is_not_stopped(
         pass
     assert visitor.post(path, {"do": "stop"}).status_code == 303
     assert "Imported" in visitor.get(path).text
-    assert done(db, amina) == ["contact.import"]
+    assert done(db, amina_id) == ["contact.import"]
 
 
 def test_a_number_that_opts_in_again_is_told_of(
-    visitor: Visitor, db: Database, amina: str, home: str, there: There
+    visitor: Visitor, db: Database, amina_id: str, home: str, there: There
 ) -> None:
     visitor.get(f"{home}/settings")
     for do in ("opt_in", "opt_out", "opt_in"):
         visitor.post(f"{home}/contacts/{there.contact}", {"do": do})
-    assert done(db, amina) == ["contact.opt_out", "contact.opt_in"]
+    assert done(db, amina_id) == ["contact.opt_out", "contact.opt_in"]

@@ -16,10 +16,10 @@ SHEET = f"""phone;opted_out
 
 
 def test_pages_tell_of_each_opt_out_and_of_each_that_they_lift(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    hears_of_opt_outs(db, amina)
-    path = path_of(home, stored(db, amina, phone=FIRST))
+    hears_of_opt_outs(db, amina_id)
+    path = path_of(home, stored(db, amina_id, phone=FIRST))
     for do in ("opt_out", "opt_out", "opt_in"):
         visitor.get(path)
         assert visitor.post(path, {"do": do}).status_code == 303

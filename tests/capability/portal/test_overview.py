@@ -28,24 +28,24 @@ def test_nothing_is_said_where_nothing_is_wrong(visitor: Visitor, home: str) -> 
 
 
 def test_few_credits_and_little_money_are_told(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     with db.write() as tx:
-        wallet.set_low_balance(tx, amina, wallet.Thresholds(100, 5_000))
-        ledger.grant(tx, amina, 99, "a few", now_ms=clock.now_ms())
+        wallet.set_low_balance(tx, amina_id, wallet.Thresholds(100, 5_000))
+        ledger.grant(tx, amina_id, 99, "a few", now_ms=clock.now_ms())
     page = visitor.get(home).text
     assert "There are fewer than 100 SMS credits left." in page
     assert "There is less than" in page
     with db.write() as tx:
-        ledger.grant(tx, amina, 1, "more", now_ms=clock.now_ms())
+        ledger.grant(tx, amina_id, 1, "more", now_ms=clock.now_ms())
     assert "SMS credits left" not in visitor.get(home).text
 
 
 def test_endpoints_that_fail_are_told_and_lead_to_their_page(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    failing, _ = endpoint(db, amina, "https://failing.example/?a=1&b=2")
-    gone, _ = endpoint(db, amina, "https://gone.example/")
+    failing, _ = endpoint(db, amina_id, "https://failing.example/?a=1&b=2")
+    gone, _ = endpoint(db, amina_id, "https://gone.example/")
     endpoint(db, open_account(db, "chidi"), "https://chidi.example/")
     columns = webhook_endpoints.c
     with db.write() as tx:
@@ -63,23 +63,23 @@ def test_endpoints_that_fail_are_told_and_lead_to_their_page(
 
 
 def test_each_page_says_that_its_account_is_suspended(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     said = "This account is suspended: it can read, but change nothing."
     pages = (home, f"{home}/senders", "/portal/you")
     assert [said in visitor.get(page).text for page in pages] == [False, False, False]
-    bilal = customer_of(db, amina)
+    bilal = customer_of(db, amina_id)
     visitor.sign_in("bilal@example.com", bilal)
     assert said not in visitor.get(home_of(db, bilal)).text
     with db.write() as tx:
-        accounts.suspend(tx, amina)
+        accounts.suspend(tx, amina_id)
     assert said in visitor.get(home_of(db, bilal)).text, "its partner is suspended"
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     assert [said in visitor.get(page).text for page in pages] == [True, True, True]
 
 
 def test_each_page_says_whose_it_is_to_who_has_several_accounts(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     account = re.compile(r'<a class="account" href="([^"]+)">([^<]+)</a>')
     assert account.findall(visitor.get(f"{home}/messages").text) == []
@@ -92,7 +92,7 @@ def test_each_page_says_whose_it_is_to_who_has_several_accounts(
 
 
 def test_first_steps_are_ticked_off_as_they_are_taken(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     before = done(visitor, home)
     assert before < ALL_STEPS
@@ -103,7 +103,7 @@ def test_first_steps_are_ticked_off_as_they_are_taken(
     visitor.get("/portal/you")
     visitor.post("/portal/you/password", {"password": "purple kettle 41 sings"})
     assert done(visitor, home) == before + 2
-    made, _ = endpoint(db, amina)
+    made, _ = endpoint(db, amina_id)
     assert done(visitor, home) == before + 2, "no receiver has answered yet"
     with db.write() as tx:
         tx.execute(

@@ -34,9 +34,9 @@ def test_the_root_leads_to_the_portal(visitor: Visitor) -> None:
 
 
 def test_a_link_shows_a_button_which_signs_in_once(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str
 ) -> None:
-    secret = link_of(db, amina)
+    secret = link_of(db, amina_id)
     for _program_that_looks_at_mail in range(3):
         assert visitor.get(f"/portal/sign-in/{secret}").status_code == 200
     signed_in = visitor.post(f"/portal/sign-in/{secret}")
@@ -51,9 +51,9 @@ def test_a_link_shows_a_button_which_signs_in_once(
 
 
 def test_cookies_are_for_this_host_only_and_no_script_reads_them(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
-    secret = link_of(db, amina)
+    secret = link_of(db, amina_id)
     visitor.get(f"/portal/sign-in/{secret}")
     given = visitor.post(f"/portal/sign-in/{secret}").headers.get_list("set-cookie")
     assert len(given) == 4  # a session, a form, and none that waits for a code or leads back
@@ -65,19 +65,19 @@ def test_cookies_are_for_this_host_only_and_no_script_reads_them(
 
 
 def test_a_sign_in_begins_a_new_session_and_new_forms(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     """Cookies that somebody else has put into a browser are worth nothing after the sign-in."""
     visitor.get("/portal")
     before = dict(visitor.cookies)
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     after = dict(visitor.cookies)
     assert before["__Host-heliograph-form"] != after["__Host-heliograph-form"]
     assert after["__Host-heliograph"] not in before.values()
 
 
-def test_signing_out_ends_the_session(visitor: Visitor, amina: str) -> None:
-    visitor.sign_in(EMAIL, amina)
+def test_signing_out_ends_the_session(visitor: Visitor, amina_id: str) -> None:
+    visitor.sign_in(EMAIL, amina_id)
     kept = dict(visitor.cookies)
     visitor.get("/portal")
     assert visitor.post("/portal/sign-out").status_code == 303
@@ -87,17 +87,17 @@ def test_signing_out_ends_the_session(visitor: Visitor, amina: str) -> None:
     assert visitor.get("/portal").status_code == 401
 
 
-def test_a_session_ends_with_its_role(visitor: Visitor, db: Database, amina: str) -> None:
-    visitor.sign_in(EMAIL, amina)
+def test_a_session_ends_with_its_role(visitor: Visitor, db: Database, amina_id: str) -> None:
+    visitor.sign_in(EMAIL, amina_id)
     with db.write() as tx:
-        users.remove_member(tx, users.find(tx, EMAIL).id, amina)
+        users.remove_member(tx, users.find(tx, EMAIL).id, amina_id)
     assert visitor.get("/portal").status_code == 401
 
 
 def test_a_page_that_is_looked_at_keeps_the_session(
-    visitor: Visitor, amina: str, at_noon: None
+    visitor: Visitor, amina_id: str, at_noon: None
 ) -> None:
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     for _ in range(3):
         clock.move(IDLE_MS - 60_000)
         assert visitor.get("/portal").status_code == 200
@@ -118,40 +118,42 @@ def test_a_page_that_is_looked_at_keeps_the_session(
     ids=str,
 )
 def test_a_form_of_another_site_does_nothing(
-    visitor: Visitor, amina: str, headers: dict[str, str]
+    visitor: Visitor, amina_id: str, headers: dict[str, str]
 ) -> None:
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     visitor.get("/portal")
     assert visitor.post("/portal/sign-out", headers=headers).status_code == 403
     assert visitor.get("/portal").status_code == 200
 
 
 def test_a_form_without_its_token_does_nothing(
-    visitor: Visitor, stranger: Visitor, amina: str
+    visitor: Visitor, stranger: Visitor, amina_id: str
 ) -> None:
-    visitor.sign_in(EMAIL, amina)
-    stranger.sign_in("kofi@example.com", amina)
+    visitor.sign_in(EMAIL, amina_id)
+    stranger.sign_in("kofi@example.com", amina_id)
     stranger.get("/portal")
     for wrong in ({}, {"form_token": ""}, {"form_token": "é"}, {"form_token": stranger.token}):
         assert visitor.post_as_it_is("/portal/sign-out", data=wrong).status_code == 403
     assert visitor.get("/portal").status_code == 200
 
 
-def test_a_link_with_a_slash_behind_it_is_none(visitor: Visitor, db: Database, amina: str) -> None:
+def test_a_link_with_a_slash_behind_it_is_none(
+    visitor: Visitor, db: Database, amina_id: str
+) -> None:
     """It would be led on over plain HTTP behind a proxy that does not tell of its TLS."""
-    answer = visitor.get(f"/portal/sign-in/{link_of(db, amina)}/")
+    answer = visitor.get(f"/portal/sign-in/{link_of(db, amina_id)}/")
     assert (answer.status_code, "location" in answer.headers) == (404, False)
 
 
-def test_a_strange_referer_leads_nowhere(visitor: Visitor, amina: str) -> None:
-    visitor.sign_in(EMAIL, amina)
+def test_a_strange_referer_leads_nowhere(visitor: Visitor, amina_id: str) -> None:
+    visitor.sign_in(EMAIL, amina_id)
     visitor.get("/portal")
     answer = visitor.post("/portal/you/password", headers={"Referer": "http://[x"})
     assert answer.status_code == 400
 
 
-def test_a_form_of_this_site_is_taken(visitor: Visitor, amina: str) -> None:
-    visitor.sign_in(EMAIL, amina)
+def test_a_form_of_this_site_is_taken(visitor: Visitor, amina_id: str) -> None:
+    visitor.sign_in(EMAIL, amina_id)
     visitor.get("/portal")
     ours = {"Origin": SITE, "Sec-Fetch-Site": "same-origin"}
     assert visitor.post("/portal/sign-out", headers=ours).status_code == 303
@@ -171,10 +173,10 @@ def test_a_form_that_cannot_be_is_refused(visitor: Visitor, body: bytes, status:
     assert answer.status_code == status
 
 
-def test_another_account_is_not_there(visitor: Visitor, db: Database, amina: str) -> None:
+def test_another_account_is_not_there(visitor: Visitor, db: Database, amina_id: str) -> None:
     chidi = open_account(db, "chidi")
-    visitor.sign_in(EMAIL, amina)
-    assert visitor.get(home_of(db, amina)).status_code == 200
+    visitor.sign_in(EMAIL, amina_id)
+    assert visitor.get(home_of(db, amina_id)).status_code == 200
     nobodys = "/portal/accounts/acc_01k5zzzzzzzzzzzzzzzzzzzzzz"
     for path in (home_of(db, chidi), nobodys, "/portal/accounts/x"):
         page = visitor.get(path)
@@ -183,7 +185,7 @@ def test_another_account_is_not_there(visitor: Visitor, db: Database, amina: str
 
 
 def test_who_belongs_to_two_accounts_goes_from_one_to_the_other(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     assert "Your other accounts" not in visitor.get(home).text
     bilal = open_account(db, "bilal")
@@ -203,12 +205,12 @@ def test_a_method_that_a_page_does_not_take_is_refused(visitor: Visitor) -> None
     )
 
 
-def test_what_a_page_shows_is_never_markup(visitor: Visitor, db: Database, amina: str) -> None:
+def test_what_a_page_shows_is_never_markup(visitor: Visitor, db: Database, amina_id: str) -> None:
     with db.write() as tx:
         tx.execute(
-            sa.update(accounts_table).where(accounts_table.c.id == amina).values(name=HOSTILE)
+            sa.update(accounts_table).where(accounts_table.c.id == amina_id).values(name=HOSTILE)
         )
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     page = visitor.get("/portal").text
     assert "&lt;script&gt;" in page
     assert "<script>" not in page

@@ -30,12 +30,12 @@ def make(visitor: Visitor, home: str) -> dict[str, str]:
 
 
 def test_a_key_is_made_for_the_sandbox_alone_and_shown_once(
-    visitor: Visitor, home: str, db: Database, amina: str
+    visitor: Visitor, home: str, db: Database, amina_id: str
 ) -> None:
     assert "sk_test_YOUR_KEY" in page_of(visitor, home)
     made = html.unescape(visitor.post(f"{home}/quickstart", make(visitor, home)).text)
     with db.read() as tx:
-        (key,) = keys.page(tx, limit=10, account_id=amina)
+        (key,) = keys.page(tx, limit=10, account_id=amina_id)
     assert (key.sandbox, key.permissions) == (True, ("sms.send", "sms.read"))
     assert made.count(f"Bearer {key.prefix}") == 8  # two requests in four languages
     assert "sk_test_YOUR_KEY" not in made
@@ -76,10 +76,10 @@ def test_an_address_that_is_none_stands_in_no_program(visitor: Visitor, home: st
 
 @pytest.mark.parametrize("role", [Role.MARKETER, Role.VIEWER])
 def test_who_makes_no_keys_is_told_who_does(
-    visitor: Visitor, db: Database, amina: str, role: Role
+    visitor: Visitor, db: Database, amina_id: str, role: Role
 ) -> None:
-    visitor.sign_in(EMAIL, amina, role)
-    home = home_of(db, amina)
+    visitor.sign_in(EMAIL, amina_id, role)
+    home = home_of(db, amina_id)
     page = page_of(visitor, home)
     assert "Owners and developers of this account make keys" in page
     assert ("Or send one from here" in page) == (role is Role.MARKETER)
@@ -87,24 +87,24 @@ def test_who_makes_no_keys_is_told_who_does(
 
 
 def test_an_old_sign_in_makes_no_key(
-    at_noon: None, visitor: Visitor, home: str, db: Database, amina: str
+    at_noon: None, visitor: Visitor, home: str, db: Database, amina_id: str
 ) -> None:
     visitor.get(f"{home}/quickstart")
     clock.move(FRESH_MS)
     assert visitor.post(f"{home}/quickstart", make(visitor, home)).status_code == 403
     with db.read() as tx:
-        assert keys.page(tx, limit=1, account_id=amina) == []
+        assert keys.page(tx, limit=1, account_id=amina_id) == []
 
 
 def test_a_double_click_makes_one_key_and_both_answers_show_it(
-    visitor: Visitor, home: str, db: Database, amina: str
+    visitor: Visitor, home: str, db: Database, amina_id: str
 ) -> None:
     form = make(visitor, home)
     shown = [visitor.post(f"{home}/quickstart", form).text for _ in range(2)]
     first, second = (set(re.findall(r"sk_test_[0-9a-f]{48}", text)) for text in shown)
     assert first == second
     with db.read() as tx:
-        (record,) = keys.page(tx, limit=10, account_id=amina)
+        (record,) = keys.page(tx, limit=10, account_id=amina_id)
         (stored,) = tx.execute(sa.select(api_keys.c.sha256)).scalars()
         kept = tx.execute(sa.select(idempotency_keys.c.answer)).scalars().all()
     (key,) = first
@@ -112,4 +112,4 @@ def test_a_double_click_makes_one_key_and_both_answers_show_it(
     assert not any(key in (answer or "") for answer in kept)
     visitor.post(f"{home}/quickstart", make(visitor, home))
     with db.read() as tx:
-        assert {each.id for each in keys.page(tx, limit=10, account_id=amina)} > {record.id}
+        assert {each.id for each in keys.page(tx, limit=10, account_id=amina_id)} > {record.id}

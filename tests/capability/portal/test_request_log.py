@@ -36,10 +36,10 @@ def note(db: Database, account_id: str, status: int, *, sandbox: bool = False) -
 
 
 def test_requests_are_found_by_outcome_by_mode_and_by_id(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    failed, succeeded = note(db, amina, 400), note(db, amina, 200)
-    in_sandbox = note(db, amina, 400, sandbox=True)
+    failed, succeeded = note(db, amina_id, 400), note(db, amina_id, 200)
+    in_sandbox = note(db, amina_id, 400, sandbox=True)
     foreign = note(db, open_account(db, "chidi"), 400)
     seen = {
         query: {
@@ -71,8 +71,8 @@ def test_the_page_says_how_many_failures_are_kept(visitor: Visitor, home: str) -
     assert "failures, at most five a second," in visitor.get(f"{home}/requests").text
 
 
-def test_a_long_log_has_pages(visitor: Visitor, db: Database, amina: str, home: str) -> None:
-    noted = [note(db, amina, 400) for _ in range(5)]
+def test_a_long_log_has_pages(visitor: Visitor, db: Database, amina_id: str, home: str) -> None:
+    noted = [note(db, amina_id, 400) for _ in range(5)]
     pages = [page.text for page in visitor.pages(f"{home}/requests?show=failures&limit=2")]
     assert [sum(f">{each}<" in page for each in noted) for page in pages] == [2, 2, 1]
 

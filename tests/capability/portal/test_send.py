@@ -54,7 +54,7 @@ def text_of(visitor: Visitor) -> str:
 
 
 def test_a_text_is_sent_and_its_page_shown(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     assert send(visitor, home, message="Line one\r\nline two") == 303
     assert sent(db) == [int(TO)]
@@ -64,26 +64,26 @@ def test_a_text_is_sent_and_its_page_shown(
 
 
 def test_the_form_begins_with_a_sender_that_texts_of_both_modes_may_come_from(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     def begins_with(name: str) -> bool:
         page = visitor.get(f"{home}/send").text
         return f'name="sender" value="{name}"' in page
 
-    approve(db, amina, credits=0)
+    approve(db, amina_id, credits=0)
     assert begins_with(SENDER), "the oldest"
     with db.write() as tx:
-        usual = senders.register(tx, amina, "MANGO", sandbox=False, now_ms=clock.now_ms())
+        usual = senders.register(tx, amina_id, "MANGO", sandbox=False, now_ms=clock.now_ms())
         senders.approve(tx, usual.id, now_ms=clock.now_ms())
     assert begins_with(SENDER)
     with db.write() as tx:
-        senders.make_default(tx, amina, senders.text_id(usual))
+        senders.make_default(tx, amina_id, senders.text_id(usual))
     assert begins_with("MANGO")
     assert 'name="sender" value="OTHER"' in visitor.get(f"{home}/send?sender=OTHER").text
 
 
 def test_several_numbers_are_sent_at_once_however_they_are_written(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     assert (
         send(visitor, home, recipients=" 0201234567, +233 20 123 4568;\r\n\r\n233201234569,") == 303
@@ -94,9 +94,9 @@ def test_several_numbers_are_sent_at_once_however_they_are_written(
 
 
 def test_live_is_charged_once_also_if_the_form_comes_twice(
-    visitor: Visitor, run_loop: Loop, cache: ConfigCache, db: Database, amina: str, home: str
+    visitor: Visitor, run_loop: Loop, cache: ConfigCache, db: Database, amina_id: str, home: str
 ) -> None:
-    approve(db, amina, 10)
+    approve(db, amina_id, 10)
     run_loop(cache.refresh())
     once = {"mode": "live", "sender": "SHOP", "once": "the same"}
     assert send(visitor, home, **once) == 303
@@ -104,7 +104,7 @@ def test_live_is_charged_once_also_if_the_form_comes_twice(
     assert send(visitor, home, **once) == 303
     assert visitor.page.headers["location"] == first
     assert sent(db) == [int(TO)]
-    assert credits_of(db, amina) == 9
+    assert credits_of(db, amina_id) == 9
     assert send(visitor, home, **once, message="Another") == 409
     assert "This form was sent before, with another text." in visitor.page.text
     assert 'name="once" value="the same"' not in visitor.page.text, "the next try is a new send"
@@ -134,7 +134,7 @@ def credits_of(db: Database, account_id: str) -> int:
     ids=str,
 )
 def test_what_is_wrong_is_told_at_its_field_and_nothing_is_sent(
-    visitor: Visitor, db: Database, amina: str, home: str, fields: dict[str, str], at: str
+    visitor: Visitor, db: Database, amina_id: str, home: str, fields: dict[str, str], at: str
 ) -> None:
     assert send(visitor, home, **fields) == 400
     assert f'id="{at}-error"' in visitor.page.text
@@ -155,7 +155,7 @@ def test_what_is_wrong_is_told_at_its_field_and_nothing_is_sent(
 def test_what_the_api_refuses_is_refused_in_its_words_and_what_was_typed_stays(
     visitor: Visitor,
     db: Database,
-    amina: str,
+    amina_id: str,
     home: str,
     fields: dict[str, str],
     status: int,
@@ -169,7 +169,7 @@ def test_what_the_api_refuses_is_refused_in_its_words_and_what_was_typed_stays(
 
 
 def test_nul_is_refused_wherever_it_stands(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     for field in ("message", "sender", "recipients", "reference", "once"):
         assert send(visitor, home, **{field: "a\0b"}) == 400
@@ -179,15 +179,15 @@ def test_nul_is_refused_wherever_it_stands(
 
 
 def test_too_few_credits_send_nothing(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    approve(db, amina, 0)
+    approve(db, amina_id, 0)
     assert send(visitor, home, mode="live", sender="SHOP") == 402
     assert sent(db) == []
 
 
 def test_a_text_is_counted_and_priced_before_it_is_sent(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     assert send(visitor, home, do="count", message=CURLY) == 200
     assert "2 segments 88 characters, UCS-2 2 credits for 1 recipient" in text_of(visitor)
@@ -203,9 +203,9 @@ def test_a_text_is_counted_and_priced_before_it_is_sent(
 
 
 @pytest.mark.parametrize("role", list(Role))
-def test_only_who_may_send_sends(visitor: Visitor, db: Database, amina: str, role: Role) -> None:
-    visitor.sign_in(EMAIL, amina, role)
-    home, may = home_of(db, amina), role is not Role.VIEWER
+def test_only_who_may_send_sends(visitor: Visitor, db: Database, amina_id: str, role: Role) -> None:
+    visitor.sign_in(EMAIL, amina_id, role)
+    home, may = home_of(db, amina_id), role is not Role.VIEWER
     assert (">Send</a>" in visitor.get(home).text) == may
     assert visitor.get(f"{home}/send").status_code == (200 if may else 403)
     visitor.get(home)
@@ -216,14 +216,14 @@ def test_only_who_may_send_sends(visitor: Visitor, db: Database, amina: str, rol
 
 
 def test_nothing_is_sent_for_a_suspended_account_or_one_of_others(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     theirs = home_of(db, open_account(db, "chidi"))
     visitor.get(home)
     assert visitor.post(f"{theirs}/send", {**TYPED, **SENT}).status_code == 404
     assert visitor.post_as_it_is(f"{home}/send", data={**TYPED, **SENT}).status_code == 403
     with db.write() as tx:
-        accounts.suspend(tx, amina)
+        accounts.suspend(tx, amina_id)
     visitor.get(home)
     assert visitor.post(f"{home}/send", {**TYPED, **SENT}).status_code == 403
     assert sent(db) == []

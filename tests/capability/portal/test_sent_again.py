@@ -28,12 +28,12 @@ def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def rich(db: Database, amina: str) -> None:
+def rich(db: Database, amina_id: str) -> None:
     """Amina has 1,000 credits and 50.00 GHS; 100 credits are sold for 2.50 GHS."""
-    grant(db, amina, 1_000)
+    grant(db, amina_id, 1_000)
     with db.write() as tx:
         prices.set_price(tx, "GHS", "2.50", 100)
-        ledger.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
+        ledger.topup(tx, amina_id, "50", "paid", now_ms=clock.now_ms())
 
 
 @contextmanager
@@ -71,42 +71,42 @@ def sent_again(
 @on_postgresql
 @pytest.mark.usefixtures("rich")
 def test_credits_are_bought_once_by_a_form_that_was_held_up(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     path = f"{home}/money/buy"
     form = hidden(visitor.get(path, params={"credits": "100"}).text)
-    again = sent_again(visitor, db, amina, path, form)
+    again = sent_again(visitor, db, amina_id, path, form)
     assert again == form
     for each in (again, form, again):
         assert visitor.post(path, each).status_code == 303
-    assert figures_of(db, amina) == Figures(4_750, 1_100)
+    assert figures_of(db, amina_id) == Figures(4_750, 1_100)
 
 
 @on_postgresql
 @pytest.mark.usefixtures("rich")
 def test_credits_move_once_by_a_form_that_was_held_up(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     added = {"full_name": "Bilal", "phone": "0201234599", "country_code": "GH"}
     form = hidden(visitor.get(f"{home}/connect/new").text) | added
     path = visitor.post(f"{home}/connect/new", form).headers["location"]
     move = hidden(visitor.get(path).text) | {"credits": "40", "reference": LETTERS}
-    again = sent_again(visitor, db, amina, path, move)
+    again = sent_again(visitor, db, amina_id, path, move)
     assert again == move
     for each in (again, move):
         assert visitor.post(path, each).status_code == 303
     with db.read() as tx:
-        [customer] = connect.page(tx, amina, PageWanted(9, None), sandbox=False)
-    assert (customer.sms_credits, figures_of(db, amina).sms_credits) == (40, 960)
+        [customer] = connect.page(tx, amina_id, PageWanted(9, None), sandbox=False)
+    assert (customer.sms_credits, figures_of(db, amina_id).sms_credits) == (40, 960)
 
 
 @on_postgresql
 @pytest.mark.usefixtures("rich")
 def test_a_form_that_is_done_each_time_does_not_come_back(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     visitor.get(f"{home}/money/low")
-    with held_up(db, amina):
+    with held_up(db, amina_id):
         form = {"low_balance_credits": "5", "low_balance_amount": ""}
         sent = {"form_token": visitor.token, **form}  # its page gives it no value of its own
         refused = visitor.post_as_it_is(f"{home}/money/low", data=sent)

@@ -58,11 +58,11 @@ def test_without_a_site_the_page_says_how_one_is_linked(visitor: Visitor, home: 
 
 
 def test_sites_are_listed_with_their_versions_and_when_they_were_heard(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    shop = linked(db, amina, age_ms=5 * HOUR_MS)
+    shop = linked(db, amina_id, age_ms=5 * HOUR_MS)
     nameless = SiteDetails(None, None, None, None, None)
-    linked(db, amina, "https://tried.example", about=nameless, sandbox=True, age_ms=2 * HOUR_MS)
+    linked(db, amina_id, "https://tried.example", about=nameless, sandbox=True, age_ms=2 * HOUR_MS)
     said = words(visitor, f"{home}/sites")
     assert "https://tried.example 2 h ago – – – – sandbox 2 h ago" in said
     assert "Amina's shop https://amina.example 5 h ago woocommerce 1.2.3 6.5 8.2 live" in said
@@ -73,9 +73,9 @@ def test_sites_are_listed_with_their_versions_and_when_they_were_heard(
 
 
 def test_a_site_shows_what_its_plugin_told_of_texts(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    site = linked(db, amina)
+    site = linked(db, amina_id)
     path = f"{home}/sites/{plugin.text_id(site)}"
     assert "told of no text" in words(visitor, path)
     told(
@@ -103,11 +103,11 @@ def test_a_site_shows_what_its_plugin_told_of_texts(
 def test_a_site_shows_its_events_however_many_others_there_are(
     visitor: Visitor,
     db: Database,
-    amina: str,
+    amina_id: str,
     home: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    site, other = linked(db, amina), linked(db, amina, "https://other.example")
+    site, other = linked(db, amina_id), linked(db, amina_id, "https://other.example")
     path = f"{home}/sites/{plugin.text_id(site)}"
     happened(db, site, "plugin.updated", '{"to": "<b>1.2.4</b>"}')
     for number in range(9):
@@ -127,9 +127,9 @@ def test_a_site_shows_its_events_however_many_others_there_are(
 
 @pytest.mark.parametrize("event", [None, "order.1"])
 def test_a_page_of_events_is_found_by_an_index_of_its_site(
-    db: Database, amina: str, event: str | None
+    db: Database, amina_id: str, event: str | None
 ) -> None:
-    site, other = linked(db, amina), linked(db, amina, "https://other.example")
+    site, other = linked(db, amina_id), linked(db, amina_id, "https://other.example")
     with db.write() as tx:
         for number in range(300):
             whose = site if number % 100 == 0 else other
@@ -154,15 +154,15 @@ def test_a_page_of_events_is_found_by_an_index_of_its_site(
 @pytest.mark.judged_in_python
 @pytest.mark.parametrize("query", ["since=today", "show=x", "x=1", "cursor=x", "event=" + "e" * 99])
 def test_a_wrong_filter_of_a_site_is_told(
-    visitor: Visitor, db: Database, amina: str, home: str, query: str
+    visitor: Visitor, db: Database, amina_id: str, home: str, query: str
 ) -> None:
-    page = visitor.get(f"{home}/sites/{plugin.text_id(linked(db, amina))}?{query}")
+    page = visitor.get(f"{home}/sites/{plugin.text_id(linked(db, amina_id))}?{query}")
     assert page.status_code == 400
     assert 'class="wrong"' in page.text
 
 
 def test_a_site_of_another_account_is_like_none(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     chidi = open_account(db, "chidi")
     site = linked(db, chidi, "https://chidi.example")

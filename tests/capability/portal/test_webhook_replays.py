@@ -47,10 +47,10 @@ def in_lagos(hours_ago: float) -> str:
 
 
 def test_what_waits_for_a_later_try_has_it_now(
-    visitor: Visitor, run_loop: Loop, db: Database, amina: str, home: str
+    visitor: Visitor, run_loop: Loop, db: Database, amina_id: str, home: str
 ) -> None:
-    made, _ = endpoint(db, amina)
-    made_apart(run_loop, db, amina, (2, 0, 0))
+    made, _ = endpoint(db, amina_id)
+    made_apart(run_loop, db, amina_id, (2, 0, 0))
     with db.write() as tx:
         tx.execute(webhook_queue.update().values(due_at_ms=clock.now_ms() + HOUR_MS, tries=4))
     for hours, due in ((1, 2), (24, 3)):
@@ -64,13 +64,13 @@ def test_what_waits_for_a_later_try_has_it_now(
 
 
 def test_what_was_not_delivered_in_a_span_is_delivered_again(
-    visitor: Visitor, run_loop: Loop, db: Database, amina: str, home: str
+    visitor: Visitor, run_loop: Loop, db: Database, amina_id: str, home: str
 ) -> None:
-    made, _ = endpoint(db, amina)
+    made, _ = endpoint(db, amina_id)
     path = path_of(home, made)
     with db.write() as tx:
-        accounts.change(tx, amina, time_zone="Africa/Lagos")
-    _, between, _ = made_apart(run_loop, db, amina, (2, 2, 1))
+        accounts.change(tx, amina_id, time_zone="Africa/Lagos")
+    _, between, _ = made_apart(run_loop, db, amina_id, (2, 2, 1))
     exhaust(db)
     page = visitor.get(path).text
     assert f'name="since" value="{in_lagos(24)}"' in page, "the last day is offered"
@@ -81,27 +81,27 @@ def test_what_was_not_delivered_in_a_span_is_delivered_again(
     with db.read() as tx:
         assert tx.execute(sa.select(webhook_queue.c.event_id)).scalars().all() == [between]
     assert len(outcomes(db)) == 2
-    audited = audit_entries(db, amina)
+    audited = audit_entries(db, amina_id)
     assert [each.action for each in audited] == ["webhook.replay_since"]
     led = visitor.post(path, span)
     assert "Nothing to deliver again in that time" in visitor.get(led.headers["location"]).text
-    assert audit_entries(db, amina) == audited
+    assert audit_entries(db, amina_id) == audited
     assert visitor.post(path, {"do": "replay_since", "since": in_lagos(6)}).status_code == 303
     assert (len(waiting(db)), outcomes(db)) == (3, []), "without an end, until now"
 
 
 def test_who_has_failed_for_days_is_offered_all_of_that_time(
-    at_noon: None, visitor: Visitor, run_loop: Loop, db: Database, amina: str, home: str
+    at_noon: None, visitor: Visitor, run_loop: Loop, db: Database, amina_id: str, home: str
 ) -> None:
-    made, _ = endpoint(db, amina)
-    run_loop(happens(db, amina, 3))
+    made, _ = endpoint(db, amina_id)
+    run_loop(happens(db, amina_id, 3))
     clock.move(by_ms=2 * MINUTE_MS)  # so late is the first attempt
     with db.write() as tx:
         failing = {"failing_since_ms": clock.now_ms()}
         tx.execute(webhook_endpoints.update().where(webhook_endpoints.c.id == made.id), failing)
     exhaust(db)
     clock.move(by_ms=3 * DAY_MS)
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     page = visitor.get(path_of(home, made)).text
     [since] = re.findall(r'name="since" value="(.+?)"', page)
     assert visitor.post(path_of(home, made), {"do": "replay_since", "since": since})
@@ -125,18 +125,18 @@ def test_a_span_that_cannot_be_is_refused_at_its_field_in_the_words_of_the_use_c
     visitor: Visitor,
     run_loop: Loop,
     db: Database,
-    amina: str,
+    amina_id: str,
     home: str,
     since: float | str,
     until: float | str,
     at: str,
     words: str,
 ) -> None:
-    made, _ = endpoint(db, amina)
+    made, _ = endpoint(db, amina_id)
     path = path_of(home, made)
     with db.write() as tx:
-        accounts.change(tx, amina, time_zone="Africa/Lagos")
-    run_loop(happens(db, amina, 3))
+        accounts.change(tx, amina_id, time_zone="Africa/Lagos")
+    run_loop(happens(db, amina_id, 3))
     exhaust(db)
     visitor.get(path)
     typed = {
@@ -149,4 +149,4 @@ def test_a_span_that_cannot_be_is_refused_at_its_field_in_the_words_of_the_use_c
     assert words in html.unescape(told)
     assert f'name="{at}" value="{html.escape(typed[at])}"' in refused.text
     assert (waiting(db), len(outcomes(db))) == ([], 3)
-    assert audit_entries(db, amina) == []
+    assert audit_entries(db, amina_id) == []

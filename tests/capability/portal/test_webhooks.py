@@ -39,7 +39,7 @@ def those_of(db: Database, account_id: str) -> list[WebhookEndpoint]:
 
 
 def test_an_endpoint_is_added_and_its_secret_shown(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     visitor.get(f"{home}/webhooks/new")
     page = visitor.post(
@@ -48,7 +48,7 @@ def test_an_endpoint_is_added_and_its_secret_shown(
     )
     [secret] = set(SECRET.findall(html.unescape(page.text)))
     assert page.status_code == 200
-    [made] = those_of(db, amina)
+    [made] = those_of(db, amina_id)
     assert (made.url, made.sandbox, made.kinds) == (URL, True, ("message.failed",))
     assert not made.include_customers
     listed = visitor.get(f"{home}/webhooks").text
@@ -73,7 +73,7 @@ def test_an_endpoint_is_added_and_its_secret_shown(
     ids=str,
 )
 def test_what_cannot_be_added_is_told_at_its_field_and_kept(
-    visitor: Visitor, db: Database, amina: str, home: str, fields: dict[str, str], at: str
+    visitor: Visitor, db: Database, amina_id: str, home: str, fields: dict[str, str], at: str
 ) -> None:
     visitor.get(f"{home}/webhooks/new")
     page = visitor.post(f"{home}/webhooks/new", fields)
@@ -81,11 +81,11 @@ def test_what_cannot_be_added_is_told_at_its_field_and_kept(
     assert f'id="{at}-error"' in page.text
     assert f'name="url" value="{html.escape(fields.get("url", ""))}"' in page.text
     assert "<script>" not in page.text
-    assert those_of(db, amina) == []
+    assert those_of(db, amina_id) == []
 
 
 def test_an_address_is_judged_while_it_is_typed_as_it_is_when_it_is_added(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     for url in ("h", "http://shop.example/hook", "https://10.0.0.1/hook", "https://<script>"):
         visitor.get(f"{home}/webhooks/new")
@@ -100,14 +100,14 @@ def test_an_address_is_judged_while_it_is_typed_as_it_is_when_it_is_added(
     visitor.get(f"{home}/webhooks/new")
     nothing = visitor.post(f"{home}/webhooks/new/address", {"url": ""})
     assert nothing.text.strip() == ""
-    assert those_of(db, amina) == []
+    assert those_of(db, amina_id) == []
 
 
 def test_a_sample_reaches_a_real_receiver_and_its_answer_is_shown(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     with receiver_in_a_thread(says(OK)) as receiver:
-        made, secret = endpoint(db, amina, receiver.url())
+        made, secret = endpoint(db, amina_id, receiver.url())
         visitor.get(path_of(home, made))
         page = visitor.post(f"{path_of(home, made)}/test")
         assert checked(receiver, secret)["event"] == "message.delivered"
@@ -117,10 +117,10 @@ def test_a_sample_reaches_a_real_receiver_and_its_answer_is_shown(
 
 
 def test_a_sample_that_is_clicked_twice_is_one_event(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     with receiver_in_a_thread(says(OK)) as receiver:
-        made, _ = endpoint(db, amina, receiver.url())
+        made, _ = endpoint(db, amina_id, receiver.url())
         visitor.get(path_of(home, made))
         visitor.post_twice(f"{path_of(home, made)}/test", {"once": "of this form"})
         visitor.post(f"{path_of(home, made)}/test")
@@ -130,9 +130,9 @@ def test_a_sample_that_is_clicked_twice_is_one_event(
 
 
 def test_a_sample_that_nobody_takes_says_why(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    made, _ = endpoint(db, amina, NOWHERE)
+    made, _ = endpoint(db, amina_id, NOWHERE)
     visitor.get(path_of(home, made))
     page = visitor.post(f"{path_of(home, made)}/test").text
     assert ">failed</span>" in page
@@ -140,14 +140,14 @@ def test_a_sample_that_nobody_takes_says_why(
 
 
 def test_receivers_that_are_slow_keep_nobody_from_a_page(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     async def slow(writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(SLOW_S)
         await says(OK)(writer)
 
     with receiver_in_a_thread(slow) as receiver:
-        made, _ = endpoint(db, amina, receiver.url())
+        made, _ = endpoint(db, amina_id, receiver.url())
         visitor.get(path_of(home, made))
         took_s = visitor.get_beside(home, f"{path_of(home, made)}/test", 6)
     assert visitor.page.status_code == 200
@@ -155,44 +155,44 @@ def test_receivers_that_are_slow_keep_nobody_from_a_page(
 
 
 def test_a_secret_is_replaced_and_the_former_one_ended(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    made, former = endpoint(db, amina)
+    made, former = endpoint(db, amina_id)
     path = path_of(home, made)
     visitor.get(path)
     page = html.unescape(visitor.post(f"{path}/secret", {"do": "rotate"}).text)
     [secret] = set(SECRET.findall(page))
     assert secret != former
-    assert those_of(db, amina)[0].former_until_ms is not None
+    assert those_of(db, amina_id)[0].former_until_ms is not None
     again = visitor.post(f"{path}/secret", {"do": "rotate"})
     assert again.status_code == 400
     assert "is being rotated already" in again.text
     assert visitor.post(path, {"do": "finish"}).status_code == 303
-    assert those_of(db, amina)[0].former_until_ms is None
+    assert those_of(db, amina_id)[0].former_until_ms is None
 
 
 def test_an_endpoint_is_disabled_enabled_and_removed(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    made, _ = endpoint(db, amina)
+    made, _ = endpoint(db, amina_id)
     path = path_of(home, made)
     for do, is_disabled in (("disable", True), ("enable", False)):
         visitor.get(path)
         assert visitor.post(path, {"do": do}).headers["location"] == path
-        assert (those_of(db, amina)[0].disabled_at_ms is not None) == is_disabled
+        assert (those_of(db, amina_id)[0].disabled_at_ms is not None) == is_disabled
     visitor.get(path)
     assert visitor.post(path, {"do": "remove"}).headers["location"] == f"{home}/webhooks"
-    assert those_of(db, amina) == []
+    assert those_of(db, amina_id) == []
     assert visitor.get(path).status_code == 404
 
 
 def test_events_are_shown_and_delivered_again(
-    visitor: Visitor, run_loop: Loop, db: Database, amina: str, home: str
+    visitor: Visitor, run_loop: Loop, db: Database, amina_id: str, home: str
 ) -> None:
-    made, _ = endpoint(db, amina)
+    made, _ = endpoint(db, amina_id)
     path = path_of(home, made)
     assert "Nothing has happened yet" in visitor.get(path).text
-    run_loop(happens(db, amina, 3))
+    run_loop(happens(db, amina_id, 3))
     assert visitor.get(path).text.count(">waiting</span>") == 3
     assert "Everything was delivered" in visitor.get(f"{path}?show=failed").text
     exhaust(db)
@@ -213,7 +213,7 @@ def test_events_are_shown_and_delivered_again(
     assert "Nothing was tried yet" in told
     found = visitor.get(f"{home}/messages?find={event}")
     assert found.headers["location"] == f"{path}/events/{event}"
-    other, _ = endpoint(db, amina, kinds=["message.failed"])
+    other, _ = endpoint(db, amina_id, kinds=["message.failed"])
     assert visitor.get(f"{path_of(home, other)}/events/{event}").status_code == 404
     visitor.get(path)
     assert visitor.post(path, {"do": "replay", "event": event}).status_code == 303
@@ -223,23 +223,23 @@ def test_events_are_shown_and_delivered_again(
 @pytest.mark.judged_in_python
 @pytest.mark.parametrize("do", ["", "reveal", "<script>", "x" * 5_000])
 def test_what_is_no_button_does_nothing(
-    visitor: Visitor, db: Database, amina: str, home: str, do: str
+    visitor: Visitor, db: Database, amina_id: str, home: str, do: str
 ) -> None:
-    made, _ = endpoint(db, amina)
+    made, _ = endpoint(db, amina_id)
     visitor.get(path_of(home, made))
     refused = visitor.post(path_of(home, made), {"do": do})
     assert refused.status_code == 400
     assert "<script>" not in refused.text
-    assert those_of(db, amina) == [made]
+    assert those_of(db, amina_id) == [made]
 
 
 @pytest.mark.parametrize("role", list(Role))
 def test_only_who_works_with_webhooks_changes_one(
-    visitor: Visitor, db: Database, amina: str, role: Role
+    visitor: Visitor, db: Database, amina_id: str, role: Role
 ) -> None:
-    made, _ = endpoint(db, amina)
-    visitor.sign_in(EMAIL, amina, role)
-    home = home_of(db, amina)
+    made, _ = endpoint(db, amina_id)
+    visitor.sign_in(EMAIL, amina_id, role)
+    home = home_of(db, amina_id)
     path, may = path_of(home, made), role in (Role.OWNER, Role.DEVELOPER)
     assert ("Send a sample" in visitor.get(path).text) == may
     assert ("Add an endpoint" in visitor.get(f"{home}/webhooks").text) == may
@@ -252,14 +252,14 @@ def test_only_who_works_with_webhooks_changes_one(
         (path, {"do": "disable"}, 303),
     ):
         assert visitor.post(where, fields).status_code == (done if may else 403)
-    assert len(those_of(db, amina)) == 1 + may
-    assert (those_of(db, amina)[0] != made) == may
+    assert len(those_of(db, amina_id)) == 1 + may
+    assert (those_of(db, amina_id)[0] != made) == may
 
 
 def test_secrets_take_a_fresh_sign_in_and_a_suspended_account_changes_nothing(
-    at_noon: None, visitor: Visitor, db: Database, amina: str, home: str
+    at_noon: None, visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    made, secret = endpoint(db, amina)
+    made, secret = endpoint(db, amina_id)
     path = path_of(home, made)
     visitor.get(path)
     clock.move(FRESH_MS)
@@ -274,15 +274,15 @@ def test_secrets_take_a_fresh_sign_in_and_a_suspended_account_changes_nothing(
         assert secret not in html.unescape(refused.text)
     clock.move(-FRESH_MS)
     with db.write() as tx:
-        accounts.suspend(tx, amina)
+        accounts.suspend(tx, amina_id)
     visitor.get(path)
     for where in (path, f"{path}/secret", f"{path}/test"):
         assert "suspended" in visitor.post(where, {"do": "disable"}).text
-    assert those_of(db, amina) == [made]
+    assert those_of(db, amina_id) == [made]
 
 
 def test_nobody_sees_or_changes_an_endpoint_of_another_account(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     chidi = open_account(db, "chidi")
     theirs, secret = endpoint(db, chidi, "https://chidi.example/")

@@ -139,13 +139,13 @@ def test_what_a_sheet_has_nothing_to_do_with_does_not_stop_it(db: Database) -> N
     assert current_rates.Rate(GENERAL, "GH", 1) in rates_now(db)
 
 
-def test_a_cost_in_a_currency_without_a_price_is_not_compared(db: Database, amina: str) -> None:
+def test_a_cost_in_a_currency_without_a_price_is_not_compared(db: Database, amina_id: str) -> None:
     with db.write() as tx:
         pricing.set_cost(tx, "simulator", "234", "0.9", "EUR")
         sheet = sheets.upload(
             tx,
             "x",
-            [current_rates.Rate(amina, "NG", 1)],
+            [current_rates.Rate(amina_id, "NG", 1)],
             None,
             is_whole=False,
             now_ms=clock.now_ms(),
@@ -156,9 +156,9 @@ def test_a_cost_in_a_currency_without_a_price_is_not_compared(db: Database, amin
 
 
 def test_a_planned_sheet_is_applied_once_at_its_time_and_both_logs_tell_it(
-    db: Database, amina: str
+    db: Database, amina_id: str
 ) -> None:
-    rates = [*NEW, current_rates.Rate(amina, "GH", 2)]
+    rates = [*NEW, current_rates.Rate(amina_id, "GH", 2)]
     sheet = planned(db, rates, at_ms=clock.now_ms() + DAY_MS)
     assert not apply_next(db)
     assert rates_now(db) == []
@@ -168,7 +168,7 @@ def test_a_planned_sheet_is_applied_once_at_its_time_and_both_logs_tell_it(
     assert set(rates_now(db)) == set(rates)
     with db.write() as tx:
         assert not sheets.apply_if_planned(tx, sheet, now_ms=clock.now_ms())
-        told = audit_log.page(tx, amina, PageWanted(9, None))
+        told = audit_log.page(tx, amina_id, PageWanted(9, None))
         with pytest.raises(InvalidRequest):
             sheets.withdraw(tx, sheet, now_ms=clock.now_ms())
     assert [entry.entry.detail for entry in told] == ["1 rate"]

@@ -32,9 +32,9 @@ def listed(rates: dict[tuple[str, str], int | None]) -> list[current_rates.Rate]
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), is_whole=st.booleans())
 def test_a_sheet_that_is_applied_and_exported_is_the_same(
-    db: Database, amina: str, data: st.DataObject, is_whole: bool
+    db: Database, amina_id: str, data: st.DataObject, is_whole: bool
 ) -> None:
-    today, sheet = data.draw(rates_of(amina)), data.draw(rates_of(amina))
+    today, sheet = data.draw(rates_of(amina_id)), data.draw(rates_of(amina_id))
     with db.write() as tx:
         tx.execute(sa.delete(stored))
         current_rates.change(tx, [], listed(today))

@@ -45,11 +45,11 @@ def test_endpoints_need_a_process_that_delivers(
     kind: str, verdict: str, found: str, database_url: str, tmp_path: Path
 ) -> None:
     db = Database(database_url)
-    amina = open_account(db)
+    amina_id = open_account(db)
     assert said(database_url, tmp_path) == {}
     for _ in range(2):
-        endpoint(db, amina)
-    became(db, endpoint(db, amina)[0], disabled_at_ms=1, disabled_reason="operator")
+        endpoint(db, amina_id)
+    became(db, endpoint(db, amina_id)[0], disabled_at_ms=1, disabled_reason="operator")
     with db.write() as tx:
         tx.execute(workers.insert().values(kind=kind, started_at_ms=clock.now_ms()))
     [finding] = said(database_url, tmp_path).values()
@@ -64,9 +64,9 @@ def test_endpoints_need_a_process_that_delivers(
 
 def test_endpoints_that_need_somebody_are_named(database_url: str, tmp_path: Path) -> None:
     db, now_ms = Database(database_url), clock.now_ms()
-    amina = open_account(db)
+    amina_id = open_account(db)
     fails, just_failed, gone, gone_long_ago, failed, by_command, _ = (
-        endpoint(db, amina)[0] for _ in range(7)
+        endpoint(db, amina_id)[0] for _ in range(7)
     )
     became(db, fails, failing_since_ms=now_ms - FAILING_MS)
     became(db, just_failed, failing_since_ms=now_ms - FAILING_MS + 60_000)
@@ -93,7 +93,7 @@ def test_endpoints_that_need_somebody_are_named(database_url: str, tmp_path: Pat
             True,
         )
         assert f"heliograph webhook {remedy} {text_id(one.id)}" in (finding.remedy or "")
-    for one in [endpoint(db, amina)[0] for _ in range(ENDPOINTS_SHOWN_MAX)]:
+    for one in [endpoint(db, amina_id)[0] for _ in range(ENDPOINTS_SHOWN_MAX)]:
         became(db, one, failing_since_ms=1)
     assert len(said(database_url, tmp_path)) == 1 + ENDPOINTS_SHOWN_MAX
     db.close()

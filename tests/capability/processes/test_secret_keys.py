@@ -139,7 +139,7 @@ async def test_all_that_is_sealed_is_sealed_anew_though_it_was_broken_off_half_w
     otp_house: OtpHouse, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_carrier(otp_house.db, "mtn")
-    made, secret = endpoint(otp_house.db, otp_house.amina)
+    made, secret = endpoint(otp_house.db, otp_house.amina_id)
     with otp_house.db.write() as tx:
         _, second = endpoints.rotate(tx, endpoints.text_id(made.id), OLD, now_ms=clock.now_ms())
     sent = [await otp_house.sent(phone) for phone in phones(3)]

@@ -71,7 +71,7 @@ async def test_only_the_keys_that_are_asked_about_are_read(
     with counted.db.write() as tx:
         rows = [
             {
-                "account_id": counted.amina,
+                "account_id": counted.amina_id,
                 "sandbox": False,
                 "path": PATH,
                 "key": f"used-{number}",
@@ -90,5 +90,5 @@ async def _asked(house: House, ask: Ask) -> tuple[int, int]:
     """Returns how many of the keys are known, and how many rows were read for that."""
     async with house.db.hot() as tx:
         before = (await _READ.rows(tx, Nothing()))[0].count
-        known = await ask(tx, house.amina)
+        known = await ask(tx, house.amina_id)
         return known, (await _READ.rows(tx, Nothing()))[0].count - before

@@ -26,8 +26,10 @@ def documents_in(db: Database, sender: str) -> list[tuple[str, str, int]]:
     return [(each.name, each.media_type, each.octets) for each in found]
 
 
-def test_a_document_is_kept_as_it_came_and_named_for_what_it_is(db: Database, amina: str) -> None:
-    sender = waiting_sender(db, amina)
+def test_a_document_is_kept_as_it_came_and_named_for_what_it_is(
+    db: Database, amina_id: str
+) -> None:
+    sender = waiting_sender(db, amina_id)
     for name, content in (
         ("C:\\scans\\letter of the bank.PDF", PDF),
         ("../../etc/passwd", PNG),
@@ -35,7 +37,7 @@ def test_a_document_is_kept_as_it_came_and_named_for_what_it_is(db: Database, am
         ("", PNG),
         ("n" * 300 + ".html", PDF),
     ):
-        document = attached(db, amina, sender, name, content)
+        document = attached(db, amina_id, sender, name, content)
         with db.read() as tx:
             assert documents.content_of(tx, document) == content
     kept = documents_in(db, sender)
@@ -73,30 +75,30 @@ def test_a_document_is_kept_as_it_came_and_named_for_what_it_is(db: Database, am
     ],
 )
 def test_what_is_no_such_document_is_refused_whatever_its_name(
-    db: Database, amina: str, content: bytes
+    db: Database, amina_id: str, content: bytes
 ) -> None:
-    sender = waiting_sender(db, amina)
+    sender = waiting_sender(db, amina_id)
     with pytest.raises(InvalidRequest) as refused:
-        attached(db, amina, sender, "letter.pdf", content)
+        attached(db, amina_id, sender, "letter.pdf", content)
     assert refused.value.fields[0].field == "file"
     assert documents_in(db, sender) == []
 
 
-def test_a_sender_id_has_five_and_an_account_fifty(db: Database, amina: str) -> None:
+def test_a_sender_id_has_five_and_an_account_fifty(db: Database, amina_id: str) -> None:
     for number in range(DOCUMENTS_PER_ACCOUNT_MAX // 5):
-        sender = waiting_sender(db, amina, f"SHOP{number}")
+        sender = waiting_sender(db, amina_id, f"SHOP{number}")
         for _ in range(5):
-            attached(db, amina, sender)
+            attached(db, amina_id, sender)
         with pytest.raises(InvalidRequest, match="a sender ID has at most 5"):
-            attached(db, amina, sender)
-    last = waiting_sender(db, amina, "LAST")
+            attached(db, amina_id, sender)
+    last = waiting_sender(db, amina_id, "LAST")
     with pytest.raises(InvalidRequest, match="an account has at most 50"):
-        attached(db, amina, last)
+        attached(db, amina_id, last)
 
 
-def test_only_the_account_and_only_while_it_waits(db: Database, amina: str) -> None:
-    sender, chidi = waiting_sender(db, amina), open_account(db, "chidi")
-    document = attached(db, amina, sender)
+def test_only_the_account_and_only_while_it_waits(db: Database, amina_id: str) -> None:
+    sender, chidi = waiting_sender(db, amina_id), open_account(db, "chidi")
+    document = attached(db, amina_id, sender)
     for theirs in (waiting_sender(db, chidi, "CHIDISHOP"), "sid_1", "acc_1"):
         with db.write() as tx, pytest.raises(NotFound):
             documents.detach(tx, chidi, theirs, document.text_id)
@@ -105,54 +107,54 @@ def test_only_the_account_and_only_while_it_waits(db: Database, amina: str) -> N
     with db.write() as tx:
         senders.approve(tx, senders.find(tx, sender).id, now_ms=clock.now_ms())
     with pytest.raises(InvalidRequest, match="does not wait"):
-        attached(db, amina, sender)
+        attached(db, amina_id, sender)
     with db.write() as tx, pytest.raises(InvalidRequest, match="does not wait"):
-        documents.detach(tx, amina, sender, document.text_id)
+        documents.detach(tx, amina_id, sender, document.text_id)
     assert len(documents_in(db, sender)) == 1
 
 
 def test_what_was_decided_on_stays_when_the_sender_id_is_registered_again(
-    db: Database, amina: str
+    db: Database, amina_id: str
 ) -> None:
-    sender = waiting_sender(db, amina)
-    decided_on = attached(db, amina, sender)
+    sender = waiting_sender(db, amina_id)
+    decided_on = attached(db, amina_id, sender)
     clock.move(1_000)
     with db.write() as tx:
         senders.reject(tx, senders.find(tx, sender).id, "Unsigned.", now_ms=clock.now_ms())
     clock.move(1_000)
-    assert waiting_sender(db, amina) == sender
-    later = attached(db, amina, sender)
+    assert waiting_sender(db, amina_id) == sender
+    later = attached(db, amina_id, sender)
     with db.write() as tx, pytest.raises(InvalidRequest, match="somebody has decided on it"):
-        documents.detach(tx, amina, sender, decided_on.text_id)
+        documents.detach(tx, amina_id, sender, decided_on.text_id)
     with db.write() as tx:
-        documents.detach(tx, amina, sender, later.text_id)
+        documents.detach(tx, amina_id, sender, later.text_id)
         kept = documents.of_sender(tx, senders.find(tx, sender))
     assert kept == [decided_on]
 
 
-def test_one_more_can_be_attached_when_five_were_decided_on(db: Database, amina: str) -> None:
+def test_one_more_can_be_attached_when_five_were_decided_on(db: Database, amina_id: str) -> None:
     """Who is asked for another document cannot remove those, and has to send it."""
-    sender = waiting_sender(db, amina)
+    sender = waiting_sender(db, amina_id)
     for _ in range(5):
-        attached(db, amina, sender)
+        attached(db, amina_id, sender)
     clock.move(1_000)
     with db.write() as tx:
         senders.reject(tx, senders.find(tx, sender).id, "No letter.", now_ms=clock.now_ms())
     clock.move(1_000)
-    waiting_sender(db, amina)
+    waiting_sender(db, amina_id)
     for _ in range(5):
-        attached(db, amina, sender)
+        attached(db, amina_id, sender)
     with pytest.raises(InvalidRequest, match="a sender ID has at most 5"):
-        attached(db, amina, sender)
+        attached(db, amina_id, sender)
 
 
 @pytest.mark.anyio
 async def test_documents_go_after_their_days_and_with_their_account(
-    db: Database, amina: str
+    db: Database, amina_id: str
 ) -> None:
-    sender, chidi = waiting_sender(db, amina), open_account(db, "chidi", credits=0)
+    sender, chidi = waiting_sender(db, amina_id), open_account(db, "chidi", credits=0)
     theirs = waiting_sender(db, chidi, "CHIDISHOP")
-    attached(db, amina, sender)
+    attached(db, amina_id, sender)
     clock.move(by_ms=DOCUMENTS_KEPT_MS - 60_000)
     attached(db, chidi, theirs)
     await prune_all(db)
@@ -170,10 +172,10 @@ async def test_documents_go_after_their_days_and_with_their_account(
 
 
 def test_the_command_lists_and_saves_them_and_overwrites_nothing(
-    db: Database, amina: str, run: Run, tmp_path: Path
+    db: Database, amina_id: str, run: Run, tmp_path: Path
 ) -> None:
-    sender = waiting_sender(db, amina)
-    document = attached(db, amina, sender, "../letter.html")
+    sender = waiting_sender(db, amina_id)
+    document = attached(db, amina_id, sender, "../letter.html")
     (listed,) = run("sender", "documents", sender, "--json").json
     assert (listed["id"], listed["name"], listed["octets"]) == (
         document.text_id,

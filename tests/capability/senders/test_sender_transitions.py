@@ -17,11 +17,11 @@ from tests.support.factories import open_account
 
 
 def test_a_sender_comes_to_the_states_that_its_table_allows_and_to_no_other(db: Database) -> None:
-    amina = open_account(db, sender=None)
+    amina_id = open_account(db, sender=None)
     for place, (was, to) in enumerate(product(SENDER.states, SENDER.states)):
         with db.write() as tx:
             sender = senders.register(
-                tx, amina, f"AMINA {place}", sandbox=False, now_ms=clock.now_ms()
+                tx, amina_id, f"AMINA {place}", sandbox=False, now_ms=clock.now_ms()
             )
             tx.execute(sa.update(table).where(table.c.id == sender.id).values(status=was))
             moved = _move(tx, sender.id, to, by="Esi", now_ms=clock.now_ms())

@@ -21,11 +21,11 @@ NOW_MS = 1_790_000_000_000
 
 
 @pytest.fixture
-def ama(db: Database, amina: str) -> str:
+def ama(db: Database, amina_id: str) -> str:
     """Returns the raw id of a user who owns amina's account."""
     with db.write() as tx:
         user = users.add(tx, "Ama@Example.com", now_ms=NOW_MS)
-        users.set_role(tx, user.id, amina, Role.OWNER, now_ms=NOW_MS)
+        users.set_role(tx, user.id, amina_id, Role.OWNER, now_ms=NOW_MS)
     return user.id
 
 
@@ -120,21 +120,21 @@ def test_signing_out_ends_this_session_and_no_other(db: Database, ama: str) -> N
 
 @pytest.mark.parametrize("change", ["another role", "removed"])
 def test_a_change_of_rights_ends_all_sessions_and_links(
-    db: Database, amina: str, ama: str, change: str
+    db: Database, amina_id: str, ama: str, change: str
 ) -> None:
     session, unused = begin(db, link(db, ama)), link(db, ama)
     with db.write() as tx:
         if change == "removed":
-            users.remove_member(tx, ama, amina)
+            users.remove_member(tx, ama, amina_id)
         else:
-            users.set_role(tx, ama, amina, Role.VIEWER, now_ms=NOW_MS)
+            users.set_role(tx, ama, amina_id, Role.VIEWER, now_ms=NOW_MS)
     assert not is_signed_in(db, session, NOW_MS)
     with pytest.raises(sign_ins.NotSignedIn):
         begin(db, unused)
 
 
-def test_the_same_role_again_ends_nothing(db: Database, amina: str, ama: str) -> None:
+def test_the_same_role_again_ends_nothing(db: Database, amina_id: str, ama: str) -> None:
     session = begin(db, link(db, ama))
     with db.write() as tx:
-        users.set_role(tx, ama, amina, Role.OWNER, now_ms=NOW_MS)
+        users.set_role(tx, ama, amina_id, Role.OWNER, now_ms=NOW_MS)
     assert is_signed_in(db, session, NOW_MS)

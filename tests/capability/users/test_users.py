@@ -31,19 +31,19 @@ def test_what_is_no_address_makes_no_user(db: Database, wrong: str) -> None:
         users.add(tx, wrong, now_ms=NOW_MS)
 
 
-def test_a_user_has_a_role_in_each_account(db: Database, amina: str) -> None:
+def test_a_user_has_a_role_in_each_account(db: Database, amina_id: str) -> None:
     other = open_account(db, "bilal")
     with db.write() as tx:
         user = users.add(tx, "ama@example.com", now_ms=NOW_MS)
-        users.set_role(tx, user.id, amina, Role.VIEWER, now_ms=NOW_MS)
+        users.set_role(tx, user.id, amina_id, Role.VIEWER, now_ms=NOW_MS)
         users.set_role(tx, user.id, other, Role.MARKETER, now_ms=NOW_MS)
-        users.set_role(tx, user.id, amina, Role.OWNER, now_ms=NOW_MS)
+        users.set_role(tx, user.id, amina_id, Role.OWNER, now_ms=NOW_MS)
         roles = {each.account_id: each.role for each in users.memberships(tx, user.id)}
-        users.remove_member(tx, user.id, amina)
+        users.remove_member(tx, user.id, amina_id)
         left = {each.account_id: each.role for each in users.memberships(tx, user.id)}
         with pytest.raises(NotFound):
-            users.remove_member(tx, user.id, amina)
-    assert roles == {amina: Role.OWNER, other: Role.MARKETER}
+            users.remove_member(tx, user.id, amina_id)
+    assert roles == {amina_id: Role.OWNER, other: Role.MARKETER}
     assert left == {other: Role.MARKETER}
 
 

@@ -112,7 +112,7 @@ def test_an_entry_that_is_committed_late_is_not_missed_while_later_ones_are_expo
     db: Database,
 ) -> None:
     now_ms = clock.now_ms()
-    amina, chidi = open_account(db, "amina"), open_account(db, "chidi")
+    amina_id, chidi = open_account(db, "amina"), open_account(db, "chidi")
 
     def give(account_id: str, description: str, count: int, at_ms: int) -> None:
         with db.write() as tx:
@@ -131,7 +131,7 @@ def test_an_entry_that_is_committed_late_is_not_missed_while_later_ones_are_expo
             break
         if "before" in piece:
             # its id was made before those that were read, and its transaction has waited
-            give(amina, "late", 1, now_ms - HOUR_MS // 60)
+            give(amina_id, "late", 1, now_ms - HOUR_MS // 60)
             give(chidi, "after it", 1, clock.now_ms())
     rows = [row["description"] for row in csv.DictReader(StringIO(text))]
     assert rows.count("long ago") == rows.count("before") == PIECE + 1

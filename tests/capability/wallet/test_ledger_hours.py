@@ -76,11 +76,11 @@ def added_up(db: Database) -> int:
 
 
 def test_the_sums_by_day_are_those_of_the_ledger_at_each_moment(db: Database) -> None:
-    amina = open_account(db, "amina", sender=None)
-    bilal = open_account(db, "bilal", sender=None, parent_id=amina)
-    account_ids = [amina, bilal, open_account(db, "chidi", sender=None)]
+    amina_id = open_account(db, "amina", sender=None)
+    bilal = open_account(db, "bilal", sender=None, parent_id=amina_id)
+    account_ids = [amina_id, bilal, open_account(db, "chidi", sender=None)]
     lived(db, account_ids, days=5)
-    moved_both_ways(db, amina, bilal)
+    moved_both_ways(db, amina_id, bilal)
     assert added_up(db) >= 10
     for moved_ms in (0, COMPLETE_AFTER_MS, HOUR_MS + COMPLETE_AFTER_MS):
         clock.move(moved_ms)
@@ -88,7 +88,7 @@ def test_the_sums_by_day_are_those_of_the_ledger_at_each_moment(db: Database) ->
         for account_id in account_ids:
             assert by_day(db, account_id) == by_day_of_lists(db, [account_id])
         assert by_day(db, None) == by_day_of_lists(db, account_ids)
-        moved_both_ways(db, amina, bilal)
+        moved_both_ways(db, amina_id, bilal)
     with db.read() as tx:
         assert wallet.verify_hours(tx, clock.now_ms()) == []
 
@@ -159,10 +159,10 @@ def test_the_proof_holds_after_months_in_which_nothing_was_added_up(db: Database
 
 
 def test_hours_that_an_older_version_has_added_up_are_added_up_again(db: Database) -> None:
-    amina = open_account(db, "amina", sender=None)
-    bilal = open_account(db, "bilal", sender=None, parent_id=amina)
-    lived(db, [amina], days=2)
-    moved_both_ways(db, amina, bilal)
+    amina_id = open_account(db, "amina", sender=None)
+    bilal = open_account(db, "bilal", sender=None, parent_id=amina_id)
+    lived(db, [amina_id], days=2)
+    moved_both_ways(db, amina_id, bilal)
     clock.move(HOUR_MS + COMPLETE_AFTER_MS)
     hours = added_up(db)
     with db.write() as tx:  # as the version before stores them

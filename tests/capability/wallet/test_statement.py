@@ -77,6 +77,6 @@ def test_a_month_without_entries_opens_and_closes_alike(db: Database) -> None:
     "month",
     ["", "2026-13", "november", "9999-12", "2026-11-01", "2026-1", "1969-12", "202\uff16-11"],
 )
-def test_what_is_no_month_is_refused(db: Database, amina: str, month: str) -> None:
+def test_what_is_no_month_is_refused(db: Database, amina_id: str, month: str) -> None:
     with db.read() as tx, pytest.raises(InvalidRequest, match="month must be"):
-        files.statement(tx, amina, month)
+        files.statement(tx, amina_id, month)

@@ -57,7 +57,7 @@ def in_turn(*behaviours: Behaviour) -> Behaviour:
 @awaited
 async def test_an_event_arrives_once_and_its_receiver_can_check_it(house: House) -> None:
     async with receiving(says(OK)) as receiver, delivering(house):
-        _, secret = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
+        _, secret = await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
         await happened(house, 300)
         await until(lambda: len(outcomes(house.db)) == 300)
     assert (set(outcomes(house.db)), waiting(house.db), failures(house.db)) == (
@@ -77,7 +77,7 @@ async def test_what_this_process_committed_does_not_wait_until_the_queue_is_look
 ) -> None:
     monkeypatch.setattr("heliograph.webhooks.deliver.POLL_S", 3_600.0)
     async with receiving(says(OK)) as receiver, delivering(house):
-        await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
+        await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
         for number in range(1, 4):
             await happened(house)
             await until(lambda number=number: len(receiver.bodies) == number)  # type: ignore[misc]
@@ -88,7 +88,7 @@ async def test_failures_are_tried_again_by_the_schedule_then_kept_and_can_be_rep
     house: House,
 ) -> None:
     async with receiving(in_turn(*[says(BROKEN)] * 5, says(OK))) as receiver, delivering(house):
-        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
+        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
         await happened(house)
         for number, delay_ms in enumerate(RETRY_DELAYS_MS, 1):
             await until(lambda number=number: len(failures(house.db)) == number)  # type: ignore[misc]
@@ -115,13 +115,13 @@ async def test_failures_are_tried_again_by_the_schedule_then_kept_and_can_be_rep
 @awaited
 async def test_410_disables_and_its_users_are_told(house: House) -> None:
     async with receiving(says(GONE)) as receiver, delivering(house):
-        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
+        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
         await happened(house, 20)
         await until(lambda: len(outcomes(house.db)) == 20)
     assert {outcome for outcome, _, _ in outcomes(house.db)} == {"missed"}
     with house.db.read() as tx:
         disabled = endpoints.endpoint_of(tx, ids.text_of_raw(endpoints.PREFIX, made.id))
-        [notice] = notices.of_account(tx, house.amina)
+        [notice] = notices.of_account(tx, house.amina_id)
     assert (disabled.disabled_reason, notice.kind) == ("gone", "webhook_disabled")
 
 
@@ -133,7 +133,7 @@ async def test_five_days_of_nothing_but_failures_disable_and_one_success_between
         receiving(in_turn(says(BROKEN), says(OK), says(BROKEN))) as receiver,
         delivering(house),
     ):
-        await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
+        await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
         for place, by_ms in enumerate(
             (FAILING_MAX_MS - 60_000, 120_000, FAILING_MAX_MS + 1_000, 0)
         ):
@@ -161,20 +161,20 @@ def disabled_reason(house: House) -> str | None:
 @awaited
 async def test_a_dead_endpoint_with_a_long_queue_delays_nobody(house: House) -> None:
     async with receiving(hangs) as dead, receiving(says(OK)) as alive:
-        endpoint(house.db, house.amina, dead.url(), ["message.sent"])
+        endpoint(house.db, house.amina_id, dead.url(), ["message.sent"])
         for _ in range(10):
             await happened(house, 10_000)
         async with delivering(house):
             await until(lambda: len(dead.bodies) > 0)
             await asyncio.to_thread(
-                endpoint, house.db, house.amina, alive.url(), ["message.delivered"]
+                endpoint, house.db, house.amina_id, alive.url(), ["message.delivered"]
             )
             began_s = time.monotonic()
             async with house.db.hot() as tx:
                 await emit(
                     tx,
-                    await load_listeners(tx, [house.amina]),
-                    [Event(house.amina, False, "message.delivered", clock.now_ms(), {})],
+                    await load_listeners(tx, [house.amina_id]),
+                    [Event(house.amina_id, False, "message.delivered", clock.now_ms(), {})],
                 )
             await until(lambda: len(alive.bodies) == 1)
             assert time.monotonic() - began_s < 1
@@ -196,7 +196,7 @@ async def test_one_event_for_many_endpoints_costs_few_transactions(
 
     async with receiving(says(OK)) as receiver:
         for _ in range(count):
-            endpoint(house.db, house.amina, receiver.url())
+            endpoint(house.db, house.amina_id, receiver.url())
         async with delivering(house):
             await happened(house)
             await until(lambda: len(outcomes(house.db)) == count)
@@ -216,7 +216,7 @@ async def test_what_a_dead_process_held_is_another_ones_and_the_living_share(hou
         await asyncio.to_thread(lease, house.db),
     )
     async with receiving(says(OK)) as receiver:
-        endpoint(house.db, house.amina, receiver.url())
+        endpoint(house.db, house.amina_id, receiver.url())
         async with delivering(house, first), delivering(house, second):
             await happened(house, 200)
             await until(lambda: len(outcomes(house.db)) == 200)
@@ -245,7 +245,7 @@ async def test_an_endpoint_that_is_enabled_again_does_not_wait_for_what_still_ha
     house: House,
 ) -> None:
     async with receiving(in_turn(hangs, says(OK))) as receiver, delivering(house):
-        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
+        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
         endpoint_id = ids.text_of_raw(endpoints.PREFIX, made.id)
         await happened(house)
         await until(lambda: len(receiver.bodies) == 1)
@@ -266,8 +266,8 @@ async def test_a_disabled_endpoint_gets_nothing_more_and_an_unreachable_one_is_t
     house: House,
 ) -> None:
     async with receiving(says(OK)) as receiver, delivering(house):
-        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
-        await asyncio.to_thread(endpoint, house.db, house.amina, NOWHERE)
+        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
+        await asyncio.to_thread(endpoint, house.db, house.amina_id, NOWHERE)
         await happened(house)
         await until(lambda: len(outcomes(house.db)) == 1 == len(failures(house.db)))
         endpoint_id = ids.text_of_raw(endpoints.PREFIX, made.id)

@@ -55,7 +55,7 @@ async def test_each_state_that_a_message_reaches_is_one_event_with_its_record(
     house: House, story: str
 ) -> None:
     tell, kinds = STORIES[story]
-    endpoint(house.db, house.amina)
+    endpoint(house.db, house.amina_id)
     link = await house.submitted(reference="order 7")
     tell(link)
     await link.turn.run_once()
@@ -67,9 +67,9 @@ async def test_each_state_that_a_message_reaches_is_one_event_with_its_record(
     with house.db.read() as tx:
         [message] = house.messages()
         last = as_record(
-            message_of(tx, house.amina, ids.text_of_raw("msg", message.id), sandbox=False)
+            message_of(tx, house.amina_id, ids.text_of_raw("msg", message.id), sandbox=False)
         )
-        shown = accounts.text_id(accounts.by_id(tx, house.amina))
+        shown = accounts.text_id(accounts.by_id(tx, house.amina_id))
     for event in told:
         status = event["event"].removeprefix("message.")
         assert event["id"].startswith("evt_")
@@ -87,7 +87,7 @@ async def test_each_state_that_a_message_reaches_is_one_event_with_its_record(
 
 @awaited
 async def test_a_receipt_that_came_before_its_answer_is_two_events(house: House) -> None:
-    endpoint(house.db, house.amina)
+    endpoint(house.db, house.amina_id)
     link = await house.submitted()
     link.receive("7a", PHONE)
     await link.turn.run_once()
@@ -100,7 +100,7 @@ async def test_a_receipt_that_came_before_its_answer_is_two_events(house: House)
 
 @awaited
 async def test_the_end_of_validity_is_an_event(house: House) -> None:
-    endpoint(house.db, house.amina)
+    endpoint(house.db, house.amina_id)
     await house.send(phones(2), validity_s=60)
     clock.move(by_ms=61_000)
     await fail_expired(house.db, clock.now_ms())
@@ -115,8 +115,8 @@ async def test_nobody_else_hears_of_it_and_without_a_listener_nothing_is_written
 ) -> None:
     other = open_account(house.db, "kofi", sender=None)
     endpoint(house.db, other)
-    endpoint(house.db, house.amina, sandbox=True)
-    endpoint(house.db, house.amina, kinds=["message.failed", "wallet.low_balance"])
+    endpoint(house.db, house.amina_id, sandbox=True)
+    endpoint(house.db, house.amina_id, kinds=["message.failed", "wallet.low_balance"])
     link = await house.submitted()
     accepted_and(ReceiptState.DELIVRD)(link)
     await link.turn.run_once()
@@ -129,8 +129,8 @@ async def test_nobody_else_hears_of_it_and_without_a_listener_nothing_is_written
 
 @awaited
 async def test_a_partner_hears_of_its_customers_if_it_wants_to(house: House) -> None:
-    customer = open_account(house.db, "customer", credits=10, parent_id=house.amina)
-    for account_id, include in ((house.amina, True), (house.amina, False), (customer, False)):
+    customer = open_account(house.db, "customer", credits=10, parent_id=house.amina_id)
+    for account_id, include in ((house.amina_id, True), (house.amina_id, False), (customer, False)):
         endpoint(house.db, account_id, kinds=["message.sent"], include_customers=include)
     await house.send(account_id=customer)
     await house.send()
@@ -148,7 +148,7 @@ async def test_a_partner_hears_of_its_customers_if_it_wants_to(house: House) -> 
 async def test_an_event_stands_and_falls_with_its_change(
     house: House, fate: str, written: int
 ) -> None:
-    endpoint(house.db, house.amina)
+    endpoint(house.db, house.amina_id)
     link = await house.submitted()
     accepted(link)
     link.turn.claiming = False
@@ -164,7 +164,7 @@ async def test_an_event_stands_and_falls_with_its_change(
 
 @awaited
 async def test_low_credits_are_told_once_until_there_are_enough_again(house: House) -> None:
-    endpoint(house.db, house.amina, kinds=["wallet.low_balance"])
+    endpoint(house.db, house.amina_id, kinds=["wallet.low_balance"])
     await house.send(phones(900))
     assert events(house.db) == []
     for _ in range(2):
@@ -178,8 +178,8 @@ async def test_low_credits_are_told_once_until_there_are_enough_again(house: Hou
         "wallet": {"balance": 0, "currency": "GHS"},
     }
     with house.db.write() as tx:
-        ledger.grant(tx, house.amina, 10, "more", now_ms=clock.now_ms())
-        ledger.adjust_credits(tx, house.amina, -50, "a mistake", now_ms=clock.now_ms())
+        ledger.grant(tx, house.amina_id, 10, "more", now_ms=clock.now_ms())
+        ledger.adjust_credits(tx, house.amina_id, -50, "a mistake", now_ms=clock.now_ms())
     assert [event["data"]["sms_credits"] for event in events(house.db)] == [99, 58]
 
 
@@ -187,8 +187,8 @@ async def test_low_credits_are_told_once_until_there_are_enough_again(house: Hou
 async def test_a_send_that_costs_nothing_fires_no_alarm(house: House) -> None:
     with house.db.write() as tx:
         current_rates.store(tx, "233", 0)
-        wallet.set_low_balance(tx, house.amina, wallet.Thresholds(5_000, None))
-    endpoint(house.db, house.amina, kinds=["wallet.low_balance"])
+        wallet.set_low_balance(tx, house.amina_id, wallet.Thresholds(5_000, None))
+    endpoint(house.db, house.amina_id, kinds=["wallet.low_balance"])
     await house.cache.refresh()
     await house.send()
     assert events(house.db) == []
@@ -201,7 +201,7 @@ async def test_a_send_that_costs_nothing_fires_no_alarm(house: House) -> None:
 
 @awaited
 async def test_what_a_disabled_endpoint_misses_is_kept(house: House) -> None:
-    made, _ = endpoint(house.db, house.amina)
+    made, _ = endpoint(house.db, house.amina_id)
     with house.db.write() as tx:
         endpoints.disable(tx, ids.text_of_raw(endpoints.PREFIX, made.id), now_ms=clock.now_ms())
     link = await house.submitted()
@@ -216,8 +216,8 @@ async def test_what_a_disabled_endpoint_misses_is_kept(house: House) -> None:
 
 @awaited
 async def test_sandbox_is_told_to_sandbox(house: House) -> None:
-    endpoint(house.db, house.amina, sandbox=True)
-    endpoint(house.db, house.amina)
+    endpoint(house.db, house.amina_id, sandbox=True)
+    endpoint(house.db, house.amina_id)
     open_route(house.db, "carrier")
     result: Any = await house.send(sandbox=True, sender="SANDBOX")
     link = house.turn(carrier_id=1)

@@ -55,21 +55,21 @@ async def test_many_slow_endpoints_leave_room_for_another_ones_rush(
 
     async with receiving(slow) as slow_one, receiving(says(OK)) as good:
         for _ in range(SLOW):
-            endpoint(house.db, house.amina, slow_one.url(), ["message.sent"])
+            endpoint(house.db, house.amina_id, slow_one.url(), ["message.sent"])
         await happened(house, 100)
         async with delivering(house):
             await until(lambda: len(slow_one.bodies) > 2 * SLOW * OWN)
             await asyncio.to_thread(
-                endpoint, house.db, house.amina, good.url(), ["message.delivered"]
+                endpoint, house.db, house.amina_id, good.url(), ["message.delivered"]
             )
             began_s = time.monotonic()
             async with house.db.hot() as tx:
                 await emit(
                     tx,
-                    await load_listeners(tx, [house.amina]),
+                    await load_listeners(tx, [house.amina_id]),
                     [
                         Event(
-                            house.amina,
+                            house.amina_id,
                             False,
                             "message.delivered",
                             clock.now_ms(),
@@ -88,8 +88,8 @@ async def test_many_slow_endpoints_leave_room_for_another_ones_rush(
 @awaited
 async def test_without_files_an_event_stays_due_and_counts_no_attempt(house: House) -> None:
     async with receiving(says(OK)) as receiver, delivering(house):
-        await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
-        await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url("localhost"))
+        await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
+        await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url("localhost"))
         await happened(house)
         await until(lambda: len(outcomes(house.db)) == 2)
         await asyncio.sleep(4.5)  # connections are kept for 4 s
@@ -137,7 +137,7 @@ async def test_more_endpoints_than_there_are_places_all_have_their_turn(
     count = 2 * PostSlots(FILES).receivers
     async with receiving(says(OK)) as good:
         for _ in range(count):
-            endpoint(house.db, house.amina, good.url(), ["message.sent"])
+            endpoint(house.db, house.amina_id, good.url(), ["message.sent"])
         async with delivering(house):
             for rounds in (1, 2):
                 began_s = time.monotonic()

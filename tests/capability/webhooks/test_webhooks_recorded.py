@@ -23,14 +23,20 @@ STORED_WITHIN_S = 10
 async def test_outcomes_whose_commit_fails_are_stored_by_the_next_try(
     house: House, fate: str
 ) -> None:
-    here, _ = endpoint(house.db, house.amina)
+    here, _ = endpoint(house.db, house.amina_id)
     await happened(house, 1)
     with house.db.read() as tx:
         event_id, due_at_ms = tx.execute(
             sa.select(webhook_queue.c.event_id, webhook_queue.c.due_at_ms)
         ).one()
     succeeded = AttemptResult(
-        WaitingEvents(here.id, due_at_ms, event_id, 0), clock.now_ms(), 1, 200, None, None, None
+        waiting=WaitingEvents(here.id, due_at_ms, event_id, 0),
+        at_ms=clock.now_ms(),
+        took_ms=1,
+        status=200,
+        reason=None,
+        answer=None,
+        retry_after=None,
     )
     told: list[Sequence[AttemptResult]] = []
     recorder = Recorder(house.db)

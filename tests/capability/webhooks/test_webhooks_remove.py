@@ -66,7 +66,7 @@ async def a_minute_later(house: House) -> None:
 
 
 def test_a_removed_endpoint_is_there_for_no_command(house: House, run: Run) -> None:
-    made, _ = endpoint(house.db, house.amina)
+    made, _ = endpoint(house.db, house.amina_id)
     shown = endpoints.text_id(made.id)
     assert run("webhook", "remove", shown, "--json").json == {"id": shown, "removed": True}
     assert run("webhook", "list", "--json").json == []
@@ -77,11 +77,11 @@ def test_a_removed_endpoint_is_there_for_no_command(house: House, run: Run) -> N
 
 
 def test_neither_removed_endpoints_nor_those_of_listen_count(house: House) -> None:
-    made = [endpoint(house.db, house.amina)[0] for _ in range(ENDPOINTS_PER_ACCOUNT_MAX)]
+    made = [endpoint(house.db, house.amina_id)[0] for _ in range(ENDPOINTS_PER_ACCOUNT_MAX)]
     with house.db.write() as tx:
         endpoints.add(
             tx,
-            house.amina,
+            house.amina_id,
             "http://127.0.0.1:9/hook",
             ["all"],
             sandbox=False,
@@ -92,16 +92,16 @@ def test_neither_removed_endpoints_nor_those_of_listen_count(house: House) -> No
             now_ms=clock.now_ms(),
         )
     with pytest.raises(InvalidRequest, match="remove one"):
-        endpoint(house.db, house.amina)
+        endpoint(house.db, house.amina_id)
     remove(house, made[0].id)
-    endpoint(house.db, house.amina)
+    endpoint(house.db, house.amina_id)
     house.db.close()
 
 
 @awaited
 async def test_whoever_posts_to_it_ends_and_leaves_nothing_behind(house: House) -> None:
     async with receiving(hangs) as receiver, delivering(house):
-        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
+        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
         await happened(house, LONG)
         await until(lambda: len(receiver.bodies) == 8)
         await asyncio.to_thread(remove, house, made.id)
@@ -122,14 +122,14 @@ async def test_what_is_under_way_is_recorded_and_goes_too(house: House) -> None:
         delivering(house),
     ):
         made, _ = await asyncio.to_thread(
-            endpoint, house.db, house.amina, receiver.url(), age_ms=120_000
+            endpoint, house.db, house.amina_id, receiver.url(), age_ms=120_000
         )
-        kept, _ = await asyncio.to_thread(endpoint, house.db, house.amina, age_ms=120_000)
+        kept, _ = await asyncio.to_thread(endpoint, house.db, house.amina_id, age_ms=120_000)
         async with house.db.hot() as tx:
             await emit(
                 tx,
-                await load_listeners(tx, [house.amina]),
-                [Event(house.amina, False, LOW_BALANCE, clock.now_ms(), {})] * 100,
+                await load_listeners(tx, [house.amina_id]),
+                [Event(house.amina_id, False, LOW_BALANCE, clock.now_ms(), {})] * 100,
             )
         await until(lambda: len(receiver.bodies) == 8)
         await asyncio.to_thread(remove, house, made.id)
@@ -149,17 +149,17 @@ def test_a_server_goes_on_after_what_it_posted_to_is_removed(
     database_url: str, run: Run, tmp_path: Path
 ) -> None:
     db = Database(database_url)
-    amina, other = open_account(db), open_account(db, name="kofi")
+    amina_id, other = open_account(db), open_account(db, name="kofi")
     with receiver_in_a_thread(
         says(b"HTTP/1.1 200 OK\r\n", b"Content-Length: 2\r\n\r\nok", pause_s=1.0)
     ) as slow:
-        made, _ = endpoint(db, amina, slow.url(), sandbox=True)
+        made, _ = endpoint(db, amina_id, slow.url(), sandbox=True)
         server = ServerProcess(database_url, tmp_path, HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK="1")
         try:
             server.wait_until_ready()
             send(
                 server,
-                issue_key(db, amina, sandbox=True),
+                issue_key(db, amina_id, sandbox=True),
                 sender="SANDBOX",
                 recipients=phones(50, first=100),
             )
@@ -188,7 +188,7 @@ def test_a_server_goes_on_after_what_it_posted_to_is_removed(
 @awaited
 async def test_what_a_dead_process_held_and_what_is_stored_too_late_goes_too(house: House) -> None:
     dead = await asyncio.to_thread(lease, house.db)
-    made, _ = endpoint(house.db, house.amina)
+    made, _ = endpoint(house.db, house.amina_id)
     await happened(house, LONG)
     with house.db.write() as tx:
         tx.execute(webhook_holders.insert().values(endpoint_id=made.id, worker=dead.number))

@@ -67,9 +67,9 @@ def give_up(db: Database, here: WebhookEndpoint, events: list[str], outcome: str
 
 @awaited
 async def test_a_span_has_its_beginning_and_not_its_end(at_noon: None, db: Database) -> None:
-    amina = open_account(db)
-    here, _ = endpoint(db, amina)
-    one, two, three, four, five, six = await an_hour_apart(db, amina)
+    amina_id = open_account(db)
+    here, _ = endpoint(db, amina_id)
+    one, two, three, four, five, six = await an_hour_apart(db, amina_id)
     now_ms = clock.now_ms()
     with db.write() as tx:  # what is left waits for a later try
         tx.execute(webhook_queue.update().values(due_at_ms=now_ms + HOUR_MS))

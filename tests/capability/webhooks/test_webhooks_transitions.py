@@ -53,7 +53,16 @@ async def test_a_delivery_comes_to_the_states_that_its_table_allows_and_to_no_ot
             await OUTCOMES.rows(
                 hot,
                 [
-                    DeliveryRow(here.id, each.event_id, MISSED, each.tries, None, None, None, 8)
+                    DeliveryRow(
+                        endpoint_id=here.id,
+                        event_id=each.event_id,
+                        outcome=MISSED,
+                        tries=each.tries,
+                        status=None,
+                        took_ms=None,
+                        answer=None,
+                        at_ms=8,
+                    )
                     for each in missed
                 ],
             )
@@ -63,7 +72,20 @@ async def test_a_delivery_comes_to_the_states_that_its_table_allows_and_to_no_ot
         recorder = Recorder(db)
         recorder.failing_since[here.id] = None
         async with db.hot() as hot:
-            await recorder._store(hot, [AttemptResult(waiting, 8, 1, None, reason, None, None)])
+            await recorder._store(
+                hot,
+                [
+                    AttemptResult(
+                        waiting=waiting,
+                        at_ms=8,
+                        took_ms=1,
+                        status=None,
+                        reason=reason,
+                        answer=None,
+                        retry_after=None,
+                    )
+                ],
+            )
     await db.close_hot()
     assert _state_of(db) == (to if DELIVERY.allows(was, to) else was)
 
@@ -80,7 +102,16 @@ async def test_an_outcome_stays_until_the_delivery_waits_again(db: Database, was
         if to != WAITING:
             assert not DELIVERY.allows(was, to)
             async with db.hot() as hot:
-                row = DeliveryRow(here.id, event_id, to, 2, 500, 30, "again", before.at_ms + 1)
+                row = DeliveryRow(
+                    endpoint_id=here.id,
+                    event_id=event_id,
+                    outcome=to,
+                    tries=2,
+                    status=500,
+                    took_ms=30,
+                    answer="again",
+                    at_ms=before.at_ms + 1,
+                )
                 await OUTCOMES.rows(hot, [row])
     await db.close_hot()
     with db.read() as tx:
@@ -132,8 +163,8 @@ async def test_an_endpoint_is_disabled_once_and_keeps_the_reason(db: Database, w
     second changes nothing.
     """
     assert not ENDPOINT.allows(DISABLED, DISABLED)
-    amina = open_account(db)
-    ways = [endpoint(db, amina)[0].id for _ in range(3)]
+    amina_id = open_account(db)
+    ways = [endpoint(db, amina_id)[0].id for _ in range(3)]
     with db.write() as tx:
         if was == DISABLED:
             tx.execute(
@@ -145,10 +176,10 @@ async def test_an_endpoint_is_disabled_once_and_keeps_the_reason(db: Database, w
     assert bool(found) == ENDPOINT.allows(was, DISABLED)
     await db.close_hot()
     with db.write() as tx:
-        endpoints.disable_all(tx, amina, now_ms=8)
+        endpoints.disable_all(tx, amina_id, now_ms=8)
         stored = {
             (each.disabled_at_ms, each.disabled_reason)
-            for each in endpoints.all_endpoints(tx, amina, limit=10)
+            for each in endpoints.all_endpoints(tx, amina_id, limit=10)
         }
     assert stored == ({(7, FAILING)} if was == DISABLED else {(8, OPERATOR)})
 

@@ -83,7 +83,7 @@ class Campaigning(OneCampaign):
         self.people, self.as_far = people, as_far
         add_contacts(
             self.house.db,
-            self.house.amina,
+            self.house.amina_id,
             [
                 {
                     "phone": str(FIRST + place),
@@ -95,7 +95,7 @@ class Campaigning(OneCampaign):
         )
         with self.house.db.write() as tx:
             ledger.adjust_credits(
-                tx, self.house.amina, credits - 1_000, "to begin with", now_ms=clock.now_ms()
+                tx, self.house.amina_id, credits - 1_000, "to begin with", now_ms=clock.now_ms()
             )
         self.listed = set(range(FIRST, FIRST + people)) if audience == "numbers" else set()
         write = (
@@ -107,7 +107,7 @@ class Campaigning(OneCampaign):
             if self.listed
             else write_down
         )
-        campaign = write(self.house.db, self.house.amina, message=text, validity_s=172_800)
+        campaign = write(self.house.db, self.house.amina_id, message=text, validity_s=172_800)
         self.campaign_id, self.group_id = campaign.id, campaign.group_id
         self.launch(as_far)
 
@@ -184,7 +184,7 @@ class Campaigning(OneCampaign):
     @rule(credits=st.integers(1, 40))
     def top_up(self, credits: int) -> None:
         with self.house.db.write() as tx:
-            ledger.grant(tx, self.house.amina, credits, "more", now_ms=clock.now_ms())
+            ledger.grant(tx, self.house.amina_id, credits, "more", now_ms=clock.now_ms())
 
     @rule(place=st.integers(0, 29), then=st.sampled_from(["", "", "removed", "back"]))
     def opt_out(self, place: int, then: str) -> None:
@@ -325,9 +325,9 @@ class Campaigning(OneCampaign):
         if self.status() == "paused":
             self.command("resume", True)
         with self.house.db.write() as tx:
-            if held := wallet.wallet_of(tx, self.house.amina).sms_credits:
+            if held := wallet.wallet_of(tx, self.house.amina_id).sms_credits:
                 ledger.adjust_credits(
-                    tx, self.house.amina, -held, "taken away", now_ms=clock.now_ms()
+                    tx, self.house.amina_id, -held, "taken away", now_ms=clock.now_ms()
                 )
         for _ in range(10):  # what is in doubt counts as queued, and may leave no room
             self.look([], 0)

@@ -113,7 +113,16 @@ class Book(RuleBasedStateMachine):
             assert before is None or after.id == before.id
             is_out = phone.digits in self.out[owner]
             blank = Contact(
-                after.id, phone.digits, "GH", None, None, (), {}, is_out, now_ms, now_ms
+                id=after.id,
+                phone=phone.digits,
+                country_code="GH",
+                name=None,
+                email=None,
+                tags=(),
+                custom={},
+                opted_out=is_out,
+                created_at_ms=now_ms,
+                updated_at_ms=now_ms,
             )
             self.model[owner][after.id] = apply_change(
                 before or blank, ContactPatch(phone, given, parts), now_ms
@@ -237,7 +246,16 @@ class Book(RuleBasedStateMachine):
     def one_of(self, owner: ContactOwner, which: int) -> Contact:
         """Returns a contact of this owner, of another one, or one that is nowhere."""
         nobody = Contact(
-            ids.raw_of_number(ids.new_number()), "1", None, None, None, (), {}, False, 0, 0
+            id=ids.raw_of_number(ids.new_number()),
+            phone="1",
+            country_code=None,
+            name=None,
+            email=None,
+            tags=(),
+            custom={},
+            opted_out=False,
+            created_at_ms=0,
+            updated_at_ms=0,
         )
         there = [*self.model[owner].values()] or [
             contact for each in self.model.values() for contact in each.values()
@@ -270,7 +288,18 @@ def test_what_a_file_is_written_from_it_is_read_back_to(
     given: dict[str, Any], opted_out: bool, phone: Phone
 ) -> None:
     contact = apply_change(
-        Contact("", phone.digits, "GH", None, None, (), {}, False, 0, 0),
+        Contact(
+            id="",
+            phone=phone.digits,
+            country_code="GH",
+            name=None,
+            email=None,
+            tags=(),
+            custom={},
+            opted_out=False,
+            created_at_ms=0,
+            updated_at_ms=0,
+        ),
         ContactPatch(phone, {**given, "opted_out": opted_out}),
         0,
     )
@@ -281,7 +310,18 @@ def test_what_a_file_is_written_from_it_is_read_back_to(
         for cell in (*header, *cells)
         if cell.lstrip(' \t\r\n"').startswith(("=", "+", "-", "@"))
     ]
-    blank = Contact("", phone.digits, "GH", None, None, (), {}, False, 0, 0)
+    blank = Contact(
+        id="",
+        phone=phone.digits,
+        country_code="GH",
+        name=None,
+        email=None,
+        tags=(),
+        custom={},
+        opted_out=False,
+        created_at_ms=0,
+        updated_at_ms=0,
+    )
     assert apply_change(blank, change_of(cells, layout_of(header), None), 0) == contact
 
 
@@ -292,7 +332,16 @@ def test_the_apostrophe_of_a_cell_comes_off_again(text: str) -> None:
 
 def test_no_contact_gets_more_fields_than_it_may_have() -> None:
     full = Contact(
-        "", "1", None, None, None, (), {str(k): "v" for k in range(CUSTOM_MAX)}, False, 0, 0
+        id="",
+        phone="1",
+        country_code=None,
+        name=None,
+        email=None,
+        tags=(),
+        custom={str(k): "v" for k in range(CUSTOM_MAX)},
+        opted_out=False,
+        created_at_ms=0,
+        updated_at_ms=0,
     )
     assert (
         len(apply_change(full, ContactPatch(None, {}, {"0": None, "new": "v"}), 0).custom)

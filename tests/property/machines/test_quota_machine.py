@@ -73,11 +73,11 @@ class Quotas(RuleBasedStateMachine):
             about = plugin.SiteDetails(None, None, None, None, None)
             self.sites = {
                 sandbox: plugin.connect(
-                    tx, self.house.amina, URL, about, sandbox=sandbox, now_ms=clock.now_ms()
+                    tx, self.house.amina_id, URL, about, sandbox=sandbox, now_ms=clock.now_ms()
                 )
                 for sandbox in (False, True)
             }
-            quotas.set_quotas(tx, self.house.amina, self.quotas)
+            quotas.set_quotas(tx, self.house.amina_id, self.quotas)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self.loop.run_until_complete(work)
@@ -99,7 +99,7 @@ class Quotas(RuleBasedStateMachine):
     def the_operator_sets(self, kind: quotas.StoredKind, octets: int | None) -> None:
         self.quotas[kind] = octets
         with self.house.db.write() as tx:
-            quotas.set_quotas(tx, self.house.amina, {kind: octets})
+            quotas.set_quotas(tx, self.house.amina_id, {kind: octets})
 
     @rule(octets=st.sampled_from([0, SENT, 3 * SENT + 1, None]))
     def the_operator_sets_sends(self, octets: int | None) -> None:
@@ -178,7 +178,7 @@ class Quotas(RuleBasedStateMachine):
         self.next += len(modes)
         requests = [
             send_request(
-                self.house.amina,
+                self.house.amina_id,
                 phones(1)[0],
                 key=key,
                 sandbox=sandbox,
@@ -222,7 +222,7 @@ class Quotas(RuleBasedStateMachine):
         if made_ms < clock.now_ms() - 2 * DAY_MS:
             return  # soon it counts no more
         request = send_request(
-            self.house.amina,
+            self.house.amina_id,
             phones(1)[0],
             key=key,
             sandbox=sandbox,
@@ -247,8 +247,8 @@ class Quotas(RuleBasedStateMachine):
     def what_is_counted_is_what_was_stored(self) -> None:
         now_ms = clock.now_ms()
         with self.house.db.read() as tx:
-            used = quotas.used_today(tx, self.house.amina, now_ms)
-            keys = wallet.keys_counted(tx, self.house.amina)
+            used = quotas.used_today(tx, self.house.amina_id, now_ms)
+            keys = wallet.keys_counted(tx, self.house.amina_id)
         counted = used | {
             (quotas.StoredKind.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox)
             for sandbox in (False, True)

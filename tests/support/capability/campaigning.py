@@ -24,9 +24,9 @@ class Sent:
 
     def __init__(self, house: House, people: int, message: str) -> None:
         self.house = house
-        add_contacts(house.db, house.amina, phones(people))
+        add_contacts(house.db, house.amina_id, phones(people))
         self.campaign: Campaign = campaigns.launch(
-            house.db, write_down(house.db, house.amina, message=message).id
+            house.db, write_down(house.db, house.amina_id, message=message).id
         ).campaign
         self.advancer = Advancer(house.db, Chunker(house.cache, house.queue), house.woken.append)
 
@@ -71,9 +71,9 @@ class Running:
             ahead=ahead,
         )
         self.link = house.turn()
-        add_contacts(house.db, house.amina, phones(people))
+        add_contacts(house.db, house.amina_id, phones(people))
         self.campaign = campaigns.launch(
-            house.db, write_down(house.db, house.amina, **fields).id
+            house.db, write_down(house.db, house.amina_id, **fields).id
         ).campaign
 
     async def look(self) -> None:
@@ -102,24 +102,26 @@ class Running:
 
     def holds(self, credits: int) -> None:
         with self.house.db.write() as tx:
-            present = wallet.wallet_of(tx, self.house.amina).sms_credits
+            present = wallet.wallet_of(tx, self.house.amina_id).sms_credits
             if credits > present:
-                ledger.grant(tx, self.house.amina, credits - present, "more", now_ms=clock.now_ms())
+                ledger.grant(
+                    tx, self.house.amina_id, credits - present, "more", now_ms=clock.now_ms()
+                )
             elif credits < present:
                 ledger.adjust_credits(
-                    tx, self.house.amina, credits - present, "less", now_ms=clock.now_ms()
+                    tx, self.house.amina_id, credits - present, "less", now_ms=clock.now_ms()
                 )
 
     def change(self, **settings: Any) -> None:
         with self.house.db.write() as tx:
-            accounts.change(tx, self.house.amina, **settings)
+            accounts.change(tx, self.house.amina_id, **settings)
             config.bump(tx)
 
 
 async def sent(house: House, people: int, message: str = "{phone}") -> Sent:
     """Queues the campaign's texts: each is a run of its own, unless all are the same."""
     with house.db.write() as tx:
-        ledger.grant(tx, house.amina, people, "for all of them", now_ms=clock.now_ms())
+        ledger.grant(tx, house.amina_id, people, "for all of them", now_ms=clock.now_ms())
     made = Sent(house, people, message)
     for _ in range(LOOKS_MAX):  # one look expands for a second
         await made.look()

@@ -42,5 +42,5 @@ async def match(house: House, *, receipts: str = "all", id_format: str = "as_is"
 
 def approve(house: House, sender: str) -> None:
     with house.db.write() as tx:
-        record = senders.register(tx, house.amina, sender, sandbox=False, now_ms=clock.now_ms())
+        record = senders.register(tx, house.amina_id, sender, sandbox=False, now_ms=clock.now_ms())
         senders.approve(tx, record.id, now_ms=clock.now_ms())

@@ -54,14 +54,14 @@ class Furnished(NamedTuple):
 def furnish(house: House) -> Furnished:
     """Fills the house's database: it is three hours later afterwards."""
     db = house.db
-    there = things_of(db, house.amina, customer_of(db, house.amina))
+    there = things_of(db, house.amina_id, customer_of(db, house.amina_id))
     messages = Beside(house).do(doubtful_messages)
     Beside(house).do(lambda beside: decided(beside, Decision.CANCELED, 0))
     Beside(house).do(_send_some)
     _write_contacts(house)
     recipient = added(db, OPERATOR_MAIL).recipient.text_id
     _set_up(house)
-    launched = campaigns.launch(db, write_down(db, house.amina, message="Hi").id).campaign
+    launched = campaigns.launch(db, write_down(db, house.amina_id, message="Hi").id).campaign
     _write_contact(house, OUT_LATER, KEY, opted_out=True)
     clock.move(3 * HOUR_MS)
     count_all(db)
@@ -72,8 +72,8 @@ def furnish(house: House) -> Furnished:
         clock.move(TEN_SECONDS_MS)
         with db.write() as tx:
             sampler.take(tx, {}, clock.now_ms())
-    sender = waiting_sender(db, house.amina)
-    document = attached(db, house.amina, sender).text_id
+    sender = waiting_sender(db, house.amina_id)
+    document = attached(db, house.amina_id, sender).text_id
     shown = there._replace(sender=sender, document=document)
     return Furnished(shown, messages, launched, uploaded_sheet(db), recipient)
 
@@ -89,7 +89,7 @@ def _set_up(house: House) -> None:
         alerts.change_rule(tx, AlertKind.DISK, threshold=512)
         alerts.watch_wallet(tx, "amina", 10)
         user = users.add(tx, EMAIL, now_ms=now_ms)
-        users.set_role(tx, user.id, house.amina, Role.OWNER, now_ms=now_ms)
+        users.set_role(tx, user.id, house.amina_id, Role.OWNER, now_ms=now_ms)
 
 
 async def _send_some(house: House) -> None:
@@ -120,5 +120,5 @@ def _write_contact(
     body = {"phone": phone, "name": "Ama", **more}
     change = contacts.read_contact_request(body, phone_required=True, home_country="GH").change
     with house.db.write() as tx:
-        owner = ContactOwner(house.amina, sandbox)
+        owner = ContactOwner(house.amina_id, sandbox)
         contacts.upsert(tx, owner, [change], by=by, now_ms=clock.now_ms())

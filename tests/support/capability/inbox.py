@@ -20,11 +20,11 @@ class Inbox:
 
     def __init__(self, url: str) -> None:
         self.db = Database(url)
-        self.amina = open_account(self.db)
+        self.amina_id = open_account(self.db)
         self.carrier_id = open_carrier(self.db)
         with self.db.write() as tx:
-            add_number(tx, SHORT_CODE, "carrier", self.amina, now_ms=clock.now_ms())
-        endpoint(self.db, self.amina, kinds=["message.received"])
+            add_number(tx, SHORT_CODE, "carrier", self.amina_id, now_ms=clock.now_ms())
+        endpoint(self.db, self.amina_id, kinds=["message.received"])
 
     async def close(self) -> None:
         await self.db.close_hot()
@@ -44,7 +44,7 @@ class Inbox:
     def shown(self, text_id: str) -> dict[str, Any]:
         """Returns a text of Amina's as GET /inbound/{id} shows it."""
         with self.db.read() as tx:
-            return as_inbound_record(inbound_text(tx, self.amina, text_id, sandbox=False))
+            return as_inbound_record(inbound_text(tx, self.amina_id, text_id, sandbox=False))
 
 
 def written(

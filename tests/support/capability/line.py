@@ -29,10 +29,10 @@ class Line:
     def __init__(self, house: House, *, answers: bool = True) -> None:
         self.house = house
         self.replier = Replier(house.cache, house.woken.append) if answers else None
-        self.owner = OptOutOwner(house.amina, False)
+        self.owner = OptOutOwner(house.amina_id, False)
         with house.db.write() as tx:
-            add_number(tx, SHORT_CODE, "carrier", house.amina, now_ms=clock.now_ms())
-        endpoint(house.db, house.amina, kinds=["contact.opted_out", "contact.opted_in"])
+            add_number(tx, SHORT_CODE, "carrier", house.amina_id, now_ms=clock.now_ms())
+        endpoint(house.db, house.amina_id, kinds=["contact.opted_out", "contact.opted_in"])
 
     async def close(self) -> None:
         await self.house.close()

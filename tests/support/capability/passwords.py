@@ -48,23 +48,23 @@ class OtpHouse(House):
         sender: str = SENDER,
     ) -> tuple[OtpRequest, str]:
         """Returns a request as POST /otp/send makes it, and its code."""
-        number, whose = ids.new_number(), account_id or self.amina
+        number, whose = ids.new_number(), account_id or self.amina_id
         code = code or self.codes.make(sandbox=sandbox)
         return OtpRequest(
-            number,
-            whose,
-            whose,
-            sandbox,
-            sender,
-            self.sealer.seal(f"{code} is your code"),
-            "GSM-7",
-            1,
-            [phone],
-            [parse_phone(phone)],
-            None,
-            300,
-            False,
-            [],
+            number=number,
+            account_id=whose,
+            key_account_id=whose,
+            sandbox=sandbox,
+            sender=sender,
+            text=self.sealer.seal(f"{code} is your code"),
+            encoding="GSM-7",
+            segments=1,
+            recipients=[phone],
+            phones=[parse_phone(phone)],
+            reference=None,
+            validity_s=300,
+            dry_run=False,
+            warnings=[],
             type="otp",
             path="POST /otp/send",
             code_hmac=self.codes.keyed(
@@ -95,8 +95,16 @@ class OtpHouse(House):
     def given(
         self, code: str, phone: str = PHONE, *, account_id: str | None = None, sandbox: bool = False
     ) -> VerificationTry:
-        whose = account_id or self.amina
-        return VerificationTry(ids.new_number(), whose, whose, sandbox, int(phone), code, [])
+        whose = account_id or self.amina_id
+        return VerificationTry(
+            number=ids.new_number(),
+            account_id=whose,
+            key_account_id=whose,
+            sandbox=sandbox,
+            phone=int(phone),
+            code=code,
+            warnings=[],
+        )
 
     async def give(
         self, code: str, phone: str = PHONE, *, account_id: str | None = None, sandbox: bool = False

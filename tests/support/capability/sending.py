@@ -125,13 +125,13 @@ class ScriptedLink:
     def prepare(self, message: Outgoing) -> list[Submission]:
         return [
             Submission(
-                message.message_id,
-                part,
-                1 << (part - 1),
-                message.attempt,
-                message.sender,
-                message.recipient,
-                message,
+                message_id=message.message_id,
+                part=part,
+                parts=1 << (part - 1),
+                attempt=message.attempt,
+                sender=message.sender,
+                recipient=message.recipient,
+                data=message,
             )
             for part in range(1, message.segments + 1)
         ]
@@ -174,14 +174,14 @@ class ScriptedLink:
             self.turn.on_answers(
                 [
                     SubmitAnswer(
-                        submission.message_id,
-                        submission.part,
-                        submission.parts,
-                        submission.attempt,
-                        outcome,
-                        accepted_ref,
-                        command_status,
-                        late,
+                        message_id=submission.message_id,
+                        part=submission.part,
+                        parts=submission.parts,
+                        attempt=submission.attempt,
+                        outcome=outcome,
+                        ref=accepted_ref,
+                        command_status=command_status,
+                        late=late,
                     )
                 ]
             )
@@ -199,7 +199,16 @@ class ScriptedLink:
         reference: int | None = None,
     ) -> Receipt:
         """Lets a delivery receipt come in."""
-        receipt = Receipt(ref, state, error, recipient, sender, reference, raw, object())
+        receipt = Receipt(
+            ref=ref,
+            state=state,
+            error=error,
+            recipient=recipient,
+            sender=sender,
+            user_message_reference=reference,
+            raw=raw,
+            token=object(),
+        )
         self.turn.on_receipts([receipt])
         return receipt
 
@@ -230,7 +239,7 @@ class House:
         self.woken: list[set[int]] = []
         self.queue = FairQueue()
         self.acceptor = Acceptor(self.db, self.cache, self.woken.append, self.queue)
-        self.amina: str = open_account(self.db, credits=1_000) if like is None else like.amina
+        self.amina_id: str = open_account(self.db, credits=1_000) if like is None else like.amina_id
         self.carrier_id: int = open_carrier(self.db) if like is None else like.carrier_id
         self.may_write = True  # whether this process has shown itself of late
         only_worker(self.db, WORKER)
@@ -278,7 +287,7 @@ class House:
         refuses with. A machine so busy that what was read is too old a moment later is given
         another chance.
         """
-        account_id = more.pop("account_id", self.amina)
+        account_id = more.pop("account_id", self.amina_id)
         for _ in range(CHANCES):
             await self.cache.refresh()
             try:
@@ -342,12 +351,12 @@ class House:
     def allow_transactional(self) -> None:
         """Lets the account send texts that pass opt-outs, from now on."""
         with self.db.write() as tx:
-            accounts.change(tx, self.amina, transactional=True)
+            accounts.change(tx, self.amina_id, transactional=True)
             config.bump(tx)
 
     def credits(self, account_id: str | None = None) -> int:
         with self.db.read() as tx:
-            return wallet.wallet_of(tx, account_id or self.amina).sms_credits
+            return wallet.wallet_of(tx, account_id or self.amina_id).sms_credits
 
     def entries(self, kind: str) -> list[int]:
         """Returns the credits of all ledger entries of a type."""

@@ -21,12 +21,12 @@ WITHIN_S = 20.0
 async def happened(house: House, count: int = 1) -> None:
     """Makes so many changes of amina's, each with its event."""
     async with house.db.hot() as tx:
-        listeners = await load_listeners(tx, [house.amina])
+        listeners = await load_listeners(tx, [house.amina_id])
         await emit(
             tx,
             listeners,
             [
-                Event(house.amina, False, "message.sent", clock.now_ms(), {"number": number})
+                Event(house.amina_id, False, "message.sent", clock.now_ms(), {"number": number})
                 for number in range(count)
             ],
         )

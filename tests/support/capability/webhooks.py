@@ -104,7 +104,7 @@ def failures(db: Database) -> list[tuple[int, int | None, str]]:
 
 async def happened(house: House, count: int, said: str = "") -> None:
     """Makes so many events message.sent of amina, numbered; `said` stands in their data."""
-    await happened_to(house.db, house.amina, count, said)
+    await happened_to(house.db, house.amina_id, count, said)
 
 
 async def happened_to(db: Database, account_id: str, count: int, said: str = "") -> None:

@@ -34,14 +34,14 @@ def text_id(customer: Held) -> str:
 
 def principal(partner: Held, sandbox: bool) -> Principal:
     return Principal(
-        "k",
-        partner.account_id,
-        sandbox,
-        frozenset({"connect.customers"}),
-        100,
-        None,
-        "sk_live_abcd",
-        False,
-        False,
-        "GH",
+        key_id="k",
+        account_id=partner.account_id,
+        sandbox=sandbox,
+        permissions=frozenset({"connect.customers"}),
+        per_minute=100,
+        expires_at_ms=None,
+        key_prefix="sk_live_abcd",
+        suspended=False,
+        is_customer=False,
+        country_code="GH",
     )

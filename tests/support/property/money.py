@@ -104,7 +104,7 @@ class Money(RuleBasedStateMachine):
     @rule(credits=st.integers(1, 50))
     def grant(self, credits: int) -> None:
         with self.house.db.write() as tx:
-            ledger.grant(tx, self.house.amina, credits, "more", now_ms=clock.now_ms())
+            ledger.grant(tx, self.house.amina_id, credits, "more", now_ms=clock.now_ms())
         self.granted += credits
 
     @initialize(count=st.integers(1, 6), segments=st.sampled_from(sorted(TEXTS)))
@@ -151,16 +151,20 @@ class Money(RuleBasedStateMachine):
         try:
             with self.house.db.write() as tx:
                 ledger.adjust_credits(
-                    tx, self.house.amina, credits, "corrected", now_ms=clock.now_ms()
+                    tx, self.house.amina_id, credits, "corrected", now_ms=clock.now_ms()
                 )
                 if cents > 0:
                     ledger.topup(
-                        tx, self.house.amina, Decimal(cents) / 100, "paid in", now_ms=clock.now_ms()
+                        tx,
+                        self.house.amina_id,
+                        Decimal(cents) / 100,
+                        "paid in",
+                        now_ms=clock.now_ms(),
                     )
                 else:
                     ledger.adjust_money(
                         tx,
-                        self.house.amina,
+                        self.house.amina_id,
                         Decimal(cents) / 100,
                         "corrected",
                         now_ms=clock.now_ms(),
@@ -288,7 +292,7 @@ class Money(RuleBasedStateMachine):
     @invariant()
     def the_ledger_proves_the_balance(self) -> None:
         with self.house.db.read() as tx:
-            assert wallet.wallet_of(tx, self.house.amina).balance_minor == self.money_minor
+            assert wallet.wallet_of(tx, self.house.amina_id).balance_minor == self.money_minor
         refunded = sum(row.refunded for row in self.house.messages())
         assert self.house.credits() == self.granted - self.charged + refunded
         assert (sum(self.house.entries("sms_charge")), sum(self.house.entries("sms_refund"))) == (

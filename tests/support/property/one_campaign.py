@@ -42,7 +42,7 @@ class OneCampaign(RuleBasedStateMachine):
         self.seen: set[str] = set()
         self.opting_out = OptingOut(self.house)
         self.unreceipted: list[tuple[str, str]] = []
-        endpoint(self.house.db, self.house.amina, kinds=("campaign.completed",))
+        endpoint(self.house.db, self.house.amina_id, kinds=("campaign.completed",))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self.loop.run_until_complete(asyncio.wait_for(work, 30))

@@ -42,7 +42,7 @@ class OptingOut:
         """Notes that a contact that wants campaigns wants none any more. `then` says that it is
         `removed`, or wants them `back`.
         """
-        owner = ContactOwner(self._house.amina, False)
+        owner = ContactOwner(self._house.amina_id, False)
         with self._house.db.read() as tx:
             before = by_phone(tx, owner, str(phone))
         if before is None or before.opted_out:
@@ -71,7 +71,7 @@ class OptingOut:
 
     def opts_in(self, phone: int) -> None:
         with self._house.db.write() as tx:
-            set_opted_out(tx, self._house.amina, {phone: False})
+            set_opted_out(tx, self._house.amina_id, {phone: False})
 
     def wanted(self, listed: set[int]) -> tuple[set[int], int]:
         """Returns whom a launch is for now, and how many of its audience have opted out. `listed`

@@ -89,15 +89,15 @@ class Partners(RuleBasedStateMachine):
             )
         self.customers.append(
             Held(
-                customer.account_id,
-                customer.currency,
-                customer.balance_minor,
-                customer.sms_credits,
-                False,
-                who,
-                sandbox,
-                ref,
-                digest(issued.key),
+                account_id=customer.account_id,
+                currency=customer.currency,
+                minor=customer.balance_minor,
+                credits=customer.sms_credits,
+                suspended=False,
+                partner=who,
+                sandbox=sandbox,
+                ref=ref,
+                key=digest(issued.key),
             )
         )
         if not sandbox:

@@ -16,7 +16,15 @@ def described(
     text: str = TEXT, *, shows_text: bool = False, segments: int = 3, **given: Any
 ) -> list[DescribedSubmission]:
     settings = SmppSettings("test", "127.0.0.1", 2775, "amina", "secret", **given)
-    message = Outgoing(MESSAGE_ID, "AMINA", "233201234567", text, "GSM-7", segments, 93_784)
+    message = Outgoing(
+        message_id=MESSAGE_ID,
+        sender="AMINA",
+        recipient="233201234567",
+        text=text,
+        encoding="GSM-7",
+        segments=segments,
+        validity_s=93_784,
+    )
     return describe(settings, message, shows_text=shows_text)
 
 

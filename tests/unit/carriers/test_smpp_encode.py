@@ -9,7 +9,13 @@ from heliograph.carriers.smpp import SmppSettings, pdu, user_message_reference
 from heliograph.carriers.smpp.encode import Encoder, ton_npi_of, validity_period
 
 AMINA = Outgoing(
-    "0197a5c0ffee70008000000000000abc", "AMINA", "233201234567", "x" * 400, "GSM-7", 3, 86_400
+    message_id="0197a5c0ffee70008000000000000abc",
+    sender="AMINA",
+    recipient="233201234567",
+    text="x" * 400,
+    encoding="GSM-7",
+    segments=3,
+    validity_s=86_400,
 )
 
 
@@ -19,7 +25,16 @@ def encoder(**given: Any) -> Encoder:
 
 def test_a_short_message_is_these_octets() -> None:
     [submission] = encoder().submissions(
-        Outgoing(AMINA.message_id, "AMINA", "233201234567", "Hi €", "GSM-7", 1, 300, priority=1)
+        Outgoing(
+            message_id=AMINA.message_id,
+            sender="AMINA",
+            recipient="233201234567",
+            text="Hi €",
+            encoding="GSM-7",
+            segments=1,
+            validity_s=300,
+            priority=1,
+        )
     )
     assert submission.data == (
         b"\0"  # service_type
@@ -74,7 +89,15 @@ def test_sar_numbers_the_parts_in_tlvs() -> None:
 
 
 def test_what_latin_1_lacks_goes_as_ucs2_with_the_segments_it_was_paid_with() -> None:
-    long = Outgoing(AMINA.message_id, "AMINA", "233201234567", "20€ " * 60, "GSM-7", 2, 86_400)
+    long = Outgoing(
+        message_id=AMINA.message_id,
+        sender="AMINA",
+        recipient="233201234567",
+        text="20€ " * 60,
+        encoding="GSM-7",
+        segments=2,
+        validity_s=86_400,
+    )
     [submission] = encoder(alphabet="latin1").submissions(long)
     message = pdu.decode_sm(submission.data)
     assert (message.data_coding, message.tlvs[pdu.MESSAGE_PAYLOAD].decode("utf-16-be")) == (

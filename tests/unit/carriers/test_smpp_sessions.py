@@ -19,7 +19,15 @@ class Clock:
 
 
 def submission(number: int) -> Submission:
-    return Submission(f"{number:032x}", 1, 1, 1, "AMINA", "233201234567", b"")
+    return Submission(
+        message_id=f"{number:032x}",
+        part=1,
+        parts=1,
+        attempt=1,
+        sender="AMINA",
+        recipient="233201234567",
+        data=b"",
+    )
 
 
 def test_a_silent_peer_is_asked_once_and_then_dead() -> None:

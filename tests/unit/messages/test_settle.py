@@ -31,17 +31,17 @@ def message(
     segments: int = 1, *, status: str = "queued", accepted: int = 0, credits: int | None = None
 ) -> MessageRow:
     return MessageRow(
-        MESSAGE,
-        SEND,
-        "a" * 32,
-        False,
-        233201234567,
-        status,
-        segments,
-        segments if credits is None else credits,
-        0,
-        accepted,
-        0,
+        id=MESSAGE,
+        send_id=SEND,
+        account_id="a" * 32,
+        sandbox=False,
+        recipient=233201234567,
+        status=status,
+        segments=segments,
+        credits=segments if credits is None else credits,
+        refunded=0,
+        parts_accepted=accepted,
+        parts_delivered=0,
     )
 
 
@@ -49,13 +49,13 @@ def answer(
     outcome: Outcome, part: int = 1, attempt: int = 1, command_status: int = 0
 ) -> SubmitAnswer:
     return SubmitAnswer(
-        MESSAGE,
-        part,
-        1 << (part - 1),
-        attempt,
-        outcome,
-        "7f" if outcome is Outcome.ACCEPTED else None,
-        command_status,
+        message_id=MESSAGE,
+        part=part,
+        parts=1 << (part - 1),
+        attempt=attempt,
+        outcome=outcome,
+        ref="7f" if outcome is Outcome.ACCEPTED else None,
+        command_status=command_status,
     )
 
 

@@ -102,7 +102,13 @@ async def test_a_recipient_in_001_is_refused_at_submit_and_gets_no_receipt() -> 
         link.submit([refused, taken])
         await inbox.until_answered(2)
         assert inbox.answers[0] == SubmitAnswer(
-            refused.message_id, 1, 1, 1, Outcome.REFUSED, None, 0x0B
+            message_id=refused.message_id,
+            part=1,
+            parts=1,
+            attempt=1,
+            outcome=Outcome.REFUSED,
+            ref=None,
+            command_status=0x0B,
         )
         await link.close(0)  # which hands over every receipt that is owed
         assert [receipt.recipient for receipt in inbox.receipts] == ["233201230010"]

@@ -110,8 +110,8 @@ def delivered(db: Database, to: WebhookEndpoint) -> int:
 @pytest.mark.parametrize("program", list(RUN))
 def test_a_receiver_acts_on_each_event_once(program: str, sqlite_url: str, tmp_path: Path) -> None:
     db, port = Database(sqlite_url), free_port()
-    amina = open_account(db)
-    hears, secret = endpoint(db, amina, f"http://127.0.0.1:{port}/hook", sandbox=True)
+    amina_id = open_account(db)
+    hears, secret = endpoint(db, amina_id, f"http://127.0.0.1:{port}/hook", sandbox=True)
     server = ServerProcess(sqlite_url, tmp_path / "data", HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK="1")
     try:
         with running(program, secret, port, tmp_path / "receiver") as receiver:
@@ -119,7 +119,7 @@ def test_a_receiver_acts_on_each_event_once(program: str, sqlite_url: str, tmp_p
             to = [*phones(3, first=100), "233201230000"]  # the last one is not delivered
             *well, ill = send(
                 server,
-                issue_key(db, amina, sandbox=True),
+                issue_key(db, amina_id, sandbox=True),
                 sender="SANDBOX",
                 recipients=to,
                 reference="order-1",
@@ -266,15 +266,15 @@ def test_the_examples_look_like_real_events(sqlite_url: str, tmp_path: Path) -> 
         )
     }
     db = Database(sqlite_url)
-    amina = open_account(db, credits=100, sender="DEMO")
-    endpoint(db, amina)
+    amina_id = open_account(db, credits=100, sender="DEMO")
+    endpoint(db, amina_id)
     server = ServerProcess(sqlite_url, tmp_path / "data")
     try:
         server.wait_until_ready()
         open_route(db)
         send(
             server,
-            issue_key(db, amina),
+            issue_key(db, amina_id),
             sender="DEMO",
             message="Your order is on its way",
             recipients=["233201234567", "233201234000"],
@@ -282,7 +282,7 @@ def test_the_examples_look_like_real_events(sqlite_url: str, tmp_path: Path) -> 
         )
         with db.write() as tx:
             simulator = carrier_named(tx, "simulator").id
-            add_number(tx, SHORT_CODE, "simulator", amina, now_ms=clock.now_ms())
+            add_number(tx, SHORT_CODE, "simulator", amina_id, now_ms=clock.now_ms())
             stop = written("STOP", 2, sender="233201234999")
             arrived = [written("Where is my order?", 1), stop]
             run_in(tx, lambda hot: record(hot, simulator, arrived, clock.now_ms()))

@@ -32,7 +32,7 @@ async def test_recipients_are_sorted_into_accepted_duplicate_and_rejected_each_a
     house: House,
 ) -> None:
     with house.db.write() as tx:
-        accounts.change(tx, house.amina, countries=["GH", "NG", "KE"])
+        accounts.change(tx, house.amina_id, countries=["GH", "NG", "KE"])
         routing.remove_route(tx, "")
         routing.set_route(tx, "233", ["carrier"])
         routing.set_route(tx, "254", ["simulator"])
@@ -86,8 +86,8 @@ async def test_recipients_are_sorted_into_accepted_duplicate_and_rejected_each_a
 async def test_nothing_is_stored_when_no_recipient_can_be_sent_to(house: House) -> None:
     results = await at_once(
         house,
-        send_request(house.amina, ["nonsense", "1"]),
-        send_request(house.amina, PHONE, sender="NOBODY"),
+        send_request(house.amina_id, ["nonsense", "1"]),
+        send_request(house.amina_id, PHONE, sender="NOBODY"),
     )
     assert reasons(results) == ["no_valid_recipient", "sender_not_approved"]
     assert (house.sends(), house.count(messages), house.credits()) == (0, 0, 1_000)
@@ -141,10 +141,10 @@ async def test_in_sandbox_the_price_is_told_and_nothing_charged(house: House) ->
 @awaited
 async def test_the_daily_cap_holds_until_midnight_utc(house: House) -> None:
     with house.db.write() as tx:
-        accounts.change(tx, house.amina, daily_credits=10)
+        accounts.change(tx, house.amina_id, daily_credits=10)
     # a second after midnight: all of it is one day
     clock.move(by_ms=DAY_MS - clock.now_ms() % DAY_MS + 1_000)
-    results = await at_once(house, *(send_request(house.amina, phones(3)) for _ in range(4)))
+    results = await at_once(house, *(send_request(house.amina_id, phones(3)) for _ in range(4)))
     assert reasons(results) == ["accepted"] * 3 + ["daily_cap_reached"]
     refused = results[3]
     assert isinstance(refused, RateLimited)
@@ -181,9 +181,9 @@ async def test_a_key_replays_its_answer_to_the_byte_and_conflicts_with_another_b
 async def test_equal_keys_in_one_batch_are_one_send(house: House) -> None:
     results = await at_once(
         house,
-        *(send_request(house.amina, key="k-1") for _ in range(50)),
-        send_request(house.amina, text="other", key="k-1"),
-        send_request(house.amina, key="k-2"),
+        *(send_request(house.amina_id, key="k-1") for _ in range(50)),
+        send_request(house.amina_id, text="other", key="k-1"),
+        send_request(house.amina_id, key="k-2"),
     )
     assert Counter(result.replayed for result in results if isinstance(result, Accepted)) == {
         True: 49,
@@ -198,8 +198,8 @@ async def test_equal_keys_in_one_batch_are_one_send(house: House) -> None:
 @pytest.mark.parametrize("at_once_too", [False, True], ids=["one after the other", "in one batch"])
 async def test_a_key_is_another_one_on_another_path(house: House, at_once_too: bool) -> None:
     first, second = (
-        send_request(house.amina, key="k-1"),
-        send_request(house.amina, text="other", key="k-1"),
+        send_request(house.amina_id, key="k-1"),
+        send_request(house.amina_id, text="other", key="k-1"),
     )
     second.path = "POST /otp/send"
     results = (
@@ -207,7 +207,7 @@ async def test_a_key_is_another_one_on_another_path(house: House, at_once_too: b
         if at_once_too
         else [*await at_once(house, first), *await at_once(house, second)]
     )
-    again = send_request(house.amina, text="other", key="k-1")
+    again = send_request(house.amina_id, text="other", key="k-1")
     again.path = second.path
     assert reasons(results) == ["accepted", "accepted"]
     assert [
@@ -224,8 +224,8 @@ async def test_a_refused_request_leaves_its_key_to_the_next_one_in_the_same_batc
 ) -> None:
     results = await at_once(
         house,
-        send_request(house.amina, phones(400), "x" * 400, key="k-1"),
-        send_request(house.amina, key="k-1"),
+        send_request(house.amina_id, phones(400), "x" * 400, key="k-1"),
+        send_request(house.amina_id, key="k-1"),
     )
     assert reasons(results) == ["insufficient_credits", "accepted"]
 
@@ -234,7 +234,7 @@ async def test_a_refused_request_leaves_its_key_to_the_next_one_in_the_same_batc
 async def test_equal_keys_in_both_lanes_are_one_send(house: House) -> None:
     large, small = phones(LARGE_SEND + 1), phones(1)
     results = await at_once(
-        house, *(send_request(house.amina, to, key="k-1") for to in (large, small) * 5)
+        house, *(send_request(house.amina_id, to, key="k-1") for to in (large, small) * 5)
     )
     assert Counter(reasons(results)) == {"accepted": 5, "idempotency_key_reused": 5}
     assert house.sends() == 1

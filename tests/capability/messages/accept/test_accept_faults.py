@@ -30,7 +30,7 @@ TOO_LARGE_EVER = 1 << 70  # for any column
 async def test_what_the_database_refuses_fails_alone(house: House, bad: int) -> None:
     if bad == TOO_LARGE and not house.db.postgresql:
         bad = TOO_LARGE_EVER
-    requests = [send_request(house.amina, phone) for phone in phones(20)]
+    requests = [send_request(house.amina_id, phone) for phone in phones(20)]
     # nothing that a client can send; what a fault of ours might
     requests[13].segments = requests[4].segments = bad
     with house.db.write() as tx:
@@ -50,8 +50,8 @@ async def test_a_batch_whose_commit_was_lost_is_run_again_and_charged_once(
     house.db.fates = fates.copy()
     results = await at_once(
         house,
-        *(send_request(house.amina, phones(2), key=f"k-{k % 5}") for k in range(10)),
-        send_request(house.amina),
+        *(send_request(house.amina_id, phones(2), key=f"k-{k % 5}") for k in range(10)),
+        send_request(house.amina_id),
     )
     assert reasons(results) == ["accepted"] * 11
     assert len({result.send.id for result in results if isinstance(result, Accepted)}) == 6
@@ -69,15 +69,15 @@ async def test_a_batch_whose_commit_was_lost_is_run_again_and_charged_once(
 async def test_a_batch_that_is_halved_after_a_lost_commit_finds_what_it_stored(
     house: House,
 ) -> None:
-    poison = send_request(house.amina)
+    poison = send_request(house.amina_id)
     original = poison.segments
-    good = [send_request(house.amina, phone) for phone in phones(3)]
+    good = [send_request(house.amina_id, phone) for phone in phones(3)]
     house.db.fates = ["reply lost"]
     accepting = asyncio.create_task(at_once(house, *good, poison))
     while not house.db.reply_was_lost:
         await asyncio.sleep(0.001)
     # from now on it cannot be stored
-    poison.number, poison.segments = send_request(house.amina).number, TOO_LARGE_EVER
+    poison.number, poison.segments = send_request(house.amina_id).number, TOO_LARGE_EVER
     results = await accepting
     assert reasons(results)[:3] == ["accepted"] * 3
     assert isinstance(results[3], ServiceError)
@@ -87,7 +87,7 @@ async def test_a_batch_that_is_halved_after_a_lost_commit_finds_what_it_stored(
 @awaited
 async def test_without_a_database_the_answer_is_503_and_nothing_is_stored(house: House) -> None:
     house.db.fates = ["lost"] * 4
-    results = await at_once(house, send_request(house.amina), send_request(house.amina))
+    results = await at_once(house, send_request(house.amina_id), send_request(house.amina_id))
     assert all(isinstance(result, Unavailable) for result in results)
     assert (house.sends(), house.credits()) == (0, 1_000)
     assert isinstance(await house.send(), Accepted)
@@ -103,7 +103,7 @@ async def test_a_lock_that_is_not_got_is_503_for_that_account_alone(
     polling = asyncio.create_task(house.cache.poll())
     with psycopg.connect(house.db.url) as holder:
         holder.execute("SELECT FROM wallets WHERE account_id = %s FOR UPDATE", [chidi])
-        results = await at_once(house, send_request(house.amina), send_request(chidi))
+        results = await at_once(house, send_request(house.amina_id), send_request(chidi))
     assert reasons(results)[0] == "accepted"
     assert isinstance(results[1], Unavailable)
     assert isinstance(await house.send(account_id=chidi), Accepted)
@@ -133,7 +133,7 @@ async def test_a_key_that_is_used_while_the_batch_waits_for_its_locks_is_replaye
             other.execute("SELECT pg_stat_clear_snapshot()")
         other.execute("UPDATE idempotency_keys SET key = 'k-1'")
         other.execute(
-            "UPDATE wallets SET sms_credits = %s WHERE account_id = %s", [left, house.amina]
+            "UPDATE wallets SET sms_credits = %s WHERE account_id = %s", [left, house.amina_id]
         )
     assert (await sending).replayed
     assert answer(await sending) == answer(first)
@@ -146,7 +146,7 @@ async def test_a_change_holds_for_the_next_batch_though_the_cache_has_not_seen_i
 ) -> None:
     await house.send()
     with house.db.write() as tx:
-        sender = usable(tx, house.amina, sandbox=False)[0]
+        sender = usable(tx, house.amina_id, sandbox=False)[0]
         senders.suspend(tx, sender.id, "complaints", now_ms=clock.now_ms())
     assert reasons(await accepted_without_a_refresh(house)) == ["sender_not_approved"]
     with house.db.write() as tx:
@@ -163,7 +163,7 @@ async def test_a_change_holds_for_the_next_batch_though_the_cache_has_not_seen_i
 
 async def accepted_without_a_refresh(house: House) -> list[Accepted | ServiceError]:
     try:
-        return [await house.acceptor.accept(send_request(house.amina))]
+        return [await house.acceptor.accept(send_request(house.amina_id))]
     except ServiceError as error:
         return [error]
 
@@ -177,11 +177,11 @@ async def authenticated_for_ever(cache: ConfigCache, headers: list[tuple[bytes, 
 @awaited
 async def test_a_revoked_key_is_refused_within_a_second(database_url: str) -> None:
     db = Database(database_url)
-    amina = open_account(db)
+    amina_id = open_account(db)
     with db.write() as tx:
         issued = keys.issue(
             tx,
-            amina,
+            amina_id,
             name="k",
             sandbox=False,
             tier="standard",
@@ -192,7 +192,7 @@ async def test_a_revoked_key_is_refused_within_a_second(database_url: str) -> No
     polling = asyncio.create_task(cache.poll())
     await cache.refresh()
     headers = [(b"authorization", b"Bearer " + issued.key.encode())]
-    assert (await keys.authenticate(cache, headers)).account_id == amina
+    assert (await keys.authenticate(cache, headers)).account_id == amina_id
     with db.write() as tx:
         keys.revoke(tx, issued.record.id, now_ms=clock.now_ms())
     revoked_s = asyncio.get_running_loop().time()
@@ -212,10 +212,10 @@ async def test_a_revoked_key_is_refused_within_a_second(database_url: str) -> No
 async def test_large_sends_have_a_lane_of_their_own(house: House) -> None:
     with house.db.write() as tx:
         current_rates.store(tx, "default", 0)
-    requests = [send_request(house.amina, phones(10_000, first=10_000 * k)) for k in range(3)]
+    requests = [send_request(house.amina_id, phones(10_000, first=10_000 * k)) for k in range(3)]
     await house.cache.refresh()
     large = [asyncio.create_task(house.acceptor.accept(request)) for request in requests]
-    await house.acceptor.accept(send_request(house.amina))
+    await house.acceptor.accept(send_request(house.amina_id))
     assert not large[2].done()
     await asyncio.gather(*large)
     assert house.count(messages) == 30_001
@@ -223,9 +223,9 @@ async def test_large_sends_have_a_lane_of_their_own(house: House) -> None:
 
 @awaited
 async def test_a_batch_is_one_transaction_and_alone_nobody_waits(house: House) -> None:
-    await at_once(house, *(send_request(house.amina) for _ in range(200)))
+    await at_once(house, *(send_request(house.amina_id) for _ in range(200)))
     assert house.db.transactions <= 3
     before = house.db.transactions
     for _ in range(3):
-        await house.acceptor.accept(send_request(house.amina))
+        await house.acceptor.accept(send_request(house.amina_id))
     assert house.db.transactions == before + 3

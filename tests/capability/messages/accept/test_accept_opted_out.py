@@ -28,7 +28,7 @@ def opts_out(
     house: House, *out: str, scope: OptOutScope = WHOLE_ACCOUNT, sandbox: bool = False
 ) -> None:
     with house.db.write() as tx:
-        owner = OptOutOwner(house.amina, sandbox)
+        owner = OptOutOwner(house.amina_id, sandbox)
         suppress(tx, owner, out, source=STOP, now_ms=clock.now_ms(), scope=scope)
 
 
@@ -52,7 +52,7 @@ async def test_who_has_opted_out_is_rejected_and_not_charged(house: House) -> No
         ]
     assert house.count(messages, messages.c.recipient == int(OUT)) == 1
     with house.db.write() as tx:
-        lift(tx, OptOutOwner(house.amina, False), [OUT], by=STOP, now_ms=clock.now_ms())
+        lift(tx, OptOutOwner(house.amina_id, False), [OUT], by=STOP, now_ms=clock.now_ms())
     assert (await sent(house, OUT, OTHER))["accepted"] == 2
     house.assert_sound()
 
@@ -85,7 +85,7 @@ async def test_an_opt_out_of_one_sender_or_of_the_other_mode_leaves_the_rest(hou
 async def test_a_code_reaches_who_has_opted_out(house: House) -> None:
     opts_out(house, OUT)
     await sent(house, OTHER)
-    request = send_request(house.amina, [OUT])
+    request = send_request(house.amina_id, [OUT])
     request.passes_opt_outs = True
     made = await house.acceptor.accept(request)
     assert made.send.message_count == 1
@@ -95,7 +95,7 @@ async def test_a_code_reaches_who_has_opted_out(house: House) -> None:
 async def test_of_answers_to_help_at_the_same_moment_no_more_than_two_pass(house: House) -> None:
     opts_out(house, OUT)
     await sent(house, OTHER)
-    requests = [send_request(house.amina, [OUT]) for _ in range(4)]
+    requests = [send_request(house.amina_id, [OUT]) for _ in range(4)]
     for request in requests:
         answer_to(request, AnsweredText(f"{1:032x}", OUT))
     tried = [house.acceptor.accept(request) for request in requests]
@@ -107,7 +107,7 @@ async def test_of_answers_to_help_at_the_same_moment_no_more_than_two_pass(house
 
 def test_however_many_recipients_a_batch_has_one_statement_asks_about_them(house: House) -> None:
     opts_out(house, OUT)
-    asked = [AskedRecipient(house.amina, False, int(OUT) + i) for i in range(50)]
+    asked = [AskedRecipient(house.amina_id, False, int(OUT) + i) for i in range(50)]
     statements: list[str] = []
 
     def executed(*event: Any) -> None:
@@ -117,6 +117,6 @@ def test_however_many_recipients_a_batch_has_one_statement_asks_about_them(house
         sa.event.listen(tx, "before_cursor_execute", executed)
         found = run_in(tx, lambda hot: read_sql.opt_outs(hot, asked))
     assert [(row.account_id, row.phone, row.sandbox) for row in found] == [
-        (house.amina, int(OUT), False)
+        (house.amina_id, int(OUT), False)
     ]
     assert len(statements) == 1

@@ -75,7 +75,16 @@ async def test_one_thing_that_cannot_be_stored_does_not_stop_what_is_behind_it(
     for ref, phone in zip(refs[:20], phones(20), strict=True):
         link.receive(ref, phone)
     # no database takes that number
-    poison = Receipt(None, None, None, None, None, 1 << 70, b"poison", object())
+    poison = Receipt(
+        ref=None,
+        state=None,
+        error=None,
+        recipient=None,
+        sender=None,
+        user_message_reference=1 << 70,
+        raw=b"poison",
+        token=object(),
+    )
     link.turn.on_receipts([poison])
     for ref, phone in zip(refs[20:], phones(50)[20:], strict=True):
         link.receive(ref, phone)
@@ -136,7 +145,20 @@ async def test_in_an_outage_nothing_is_left_out_and_after_it_only_what_cannot_be
     monkeypatch.setattr(turn, "AFTER_FAULT_S", 0.001)
     link = await house.submitted(phones(20))
     refs = link.answer(*link.open.values())
-    link.turn.on_receipts([Receipt(None, None, None, None, None, 1 << 70, b"poison", object())])
+    link.turn.on_receipts(
+        [
+            Receipt(
+                ref=None,
+                state=None,
+                error=None,
+                recipient=None,
+                sender=None,
+                user_message_reference=1 << 70,
+                raw=b"poison",
+                token=object(),
+            )
+        ]
+    )
     for ref, phone in zip(refs, phones(20), strict=True):
         link.receive(ref, phone)
     house.db.fates = ["lost", "reply lost"] * 20

@@ -190,7 +190,7 @@ async def test_messages_of_all_accounts_are_found_by_whatever_names_them(house: 
     assert places(found(PHONE, account_id=chidi)) == [3]
     assert places(found(refs[-1])) == places(found(f"carrier/{refs[-1].upper()}")) == [3]
     assert found(refs[-1]).meanings == ("carrier",)
-    assert places(found(refs[-1], account_id=house.amina)) == []
+    assert places(found(refs[-1], account_id=house.amina_id)) == []
     for nothing in ("", "msg_no", "carrier/", "elsewhere/1a", "x" * 500, "\0", "%"):
         assert places(found(nothing)) == [], nothing
     assert last.recipient == int(PHONE)
@@ -212,7 +212,7 @@ async def test_a_number_is_looked_for_in_all_accounts_month_by_month_if_there_ar
     sent_at_ms = clock.now_ms()
     clock.move(by_ms=100 * DAY_MS)
     assert [each.message.id for each in found().rows] == [message.id], "there are few accounts"
-    open_shops(house.db, house.amina, 20)
+    open_shops(house.db, house.amina_id, 20)
     await house.send("233200000777")  # of this month
     pages, before = 0, None
     while not (page := found(before)).rows:

@@ -72,7 +72,7 @@ async def test_who_has_sent_much_and_has_nothing_waiting_owes_nothing(house: Hou
 @awaited
 async def test_accounts_that_wait_for_one_carrier_share_it_evenly(house: House) -> None:
     others = [open_account(house.db, name, credits=1_000) for name in ("bilal", "chidi")]
-    for account_id, first in zip((house.amina, *others), (0, 10_000, 20_000), strict=True):
+    for account_id, first in zip((house.amina_id, *others), (0, 10_000, 20_000), strict=True):
         await house.send(phones(600, first=first), account_id=account_id)
     link = house.turn(window=60)
     await turns(link, 10)

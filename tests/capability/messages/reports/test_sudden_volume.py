@@ -21,34 +21,37 @@ def found(db: Database) -> list[SuddenVolume]:
 
 
 def test_an_account_is_named_whose_morning_has_three_times_as_many_as_its_mornings_before(
-    db: Database, amina: str
+    db: Database, amina_id: str
 ) -> None:
     now_ms = clock.now_ms()
     for day in range(1, 8):
-        rolled_up(db, amina, now_ms - day * DAY_MS - 2 * HOUR_MS, delivered=300)
-        rolled_up(db, amina, now_ms - day * DAY_MS + 2 * HOUR_MS, delivered=90_000)
-    rolled_up(db, amina, now_ms - 8 * DAY_MS - 2 * HOUR_MS, delivered=90_000)
-    rolled_up(db, amina, now_ms - 2 * HOUR_MS, delivered=800, failed=50)
+        rolled_up(db, amina_id, now_ms - day * DAY_MS - 2 * HOUR_MS, delivered=300)
+        rolled_up(db, amina_id, now_ms - day * DAY_MS + 2 * HOUR_MS, delivered=90_000)
+    rolled_up(db, amina_id, now_ms - 8 * DAY_MS - 2 * HOUR_MS, delivered=90_000)
+    rolled_up(db, amina_id, now_ms - 2 * HOUR_MS, delivered=800, failed=50)
     assert found(db) == []
-    rolled_up(db, amina, now_ms - HOUR_MS, sent=50)
-    assert found(db) == [SuddenVolume(amina, 900, 300.0)]
+    rolled_up(db, amina_id, now_ms - HOUR_MS, sent=50)
+    assert found(db) == [SuddenVolume(amina_id, 900, 300.0)]
     assert found(db)[0].times == 3
 
 
 def test_what_is_little_or_of_the_sandbox_or_of_yesterday_is_not_named(
-    db: Database, amina: str
+    db: Database, amina_id: str
 ) -> None:
     now_ms = clock.now_ms()
-    rolled_up(db, amina, now_ms, sent=LEAST - 1)
-    rolled_up(db, amina, now_ms, sandbox=True, sent=90_000)
-    rolled_up(db, amina, now_ms - 13 * HOUR_MS, sent=1)
+    rolled_up(db, amina_id, now_ms, sent=LEAST - 1)
+    rolled_up(db, amina_id, now_ms, sandbox=True, sent=90_000)
+    rolled_up(db, amina_id, now_ms - 13 * HOUR_MS, sent=1)
     assert found(db) == []
 
 
 def test_accounts_without_a_day_before_are_named_the_largest_first(
-    db: Database, amina: str
+    db: Database, amina_id: str
 ) -> None:
     chidi = open_account(db, "chidi", sender=None)
-    rolled_up(db, amina, clock.now_ms(), sent=LEAST)
+    rolled_up(db, amina_id, clock.now_ms(), sent=LEAST)
     rolled_up(db, chidi, clock.now_ms(), failed=LEAST + 1)
-    assert [(each.account_id, each.times) for each in found(db)] == [(chidi, None), (amina, None)]
+    assert [(each.account_id, each.times) for each in found(db)] == [
+        (chidi, None),
+        (amina_id, None),
+    ]

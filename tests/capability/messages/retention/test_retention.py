@@ -78,7 +78,7 @@ def assert_proven(house: House) -> None:
 async def test_texts_and_numbers_go_after_their_days_and_all_else_stays_as_it_was(
     house: House,
 ) -> None:
-    endpoint(house.db, house.amina, age_ms=DAY_MS)
+    endpoint(house.db, house.amina_id, age_ms=DAY_MS)
     await delivered(house, reference="order-17")
     clock.move(by_ms=60_000)
     await delivered(house, to="233201234568")
@@ -97,14 +97,14 @@ async def test_texts_and_numbers_go_after_their_days_and_all_else_stays_as_it_wa
             )
         )
         before = as_record(
-            message_of(tx, house.amina, ids.text_of_raw("msg", row.id), sandbox=False)
+            message_of(tx, house.amina_id, ids.text_of_raw("msg", row.id), sandbox=False)
         )
     clock.move(by_ms=AFTER_A_WEEK_MS - 60_000)
     await retention.retain(house.db, WEEK)
     assert texts(house) == [(None, None), (233201234568, "hello")]
     with house.db.read() as tx:
         assert as_record(
-            message_of(tx, house.amina, ids.text_of_raw("msg", row.id), sandbox=False)
+            message_of(tx, house.amina_id, ids.text_of_raw("msg", row.id), sandbox=False)
         ) == before | {"message": None, "recipient": None}
         assert tx.execute(sa.select(operator_decisions.c.reason)).scalars().all() == [""]
     assert_proven(house)
@@ -155,7 +155,7 @@ async def test_batches_are_small_and_a_batch_that_is_lost_is_done_again(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with house.db.write() as tx:
-        ledger.grant(tx, house.amina, 3 * ROWS_AT_ONCE, "more", now_ms=clock.now_ms())
+        ledger.grant(tx, house.amina_id, 3 * ROWS_AT_ONCE, "more", now_ms=clock.now_ms())
     for first in range(0, 2 * ROWS_AT_ONCE + 300, 500):
         await house.send(phones(500, first=first))
     with house.db.write() as tx:
@@ -189,7 +189,7 @@ async def test_events_and_logs_are_kept_no_longer_than_texts(house: House) -> No
     assert {kept.table for kept in kept_by if kept.ms == texts_ms and not kept.is_counts} == {
         kept.table for kept in (*webhooks.KEPT, *plugin.KEPT, *stored_import.KEPT)
     }
-    endpoint(house.db, house.amina, age_ms=DAY_MS)
+    endpoint(house.db, house.amina_id, age_ms=DAY_MS)
     await delivered(house)
     clock.move(by_ms=AFTER_A_WEEK_MS)
     await delivered(house)
@@ -207,7 +207,7 @@ def test_a_server_that_is_killed_while_it_erases_is_followed_by_one_that_goes_on
         tx.execute(
             sends.insert().values(
                 id=ids.raw_of_number(number),
-                account_id=house.amina,
+                account_id=house.amina_id,
                 sandbox=True,
                 type="sms",
                 sender="AMINA",
@@ -228,7 +228,7 @@ def test_a_server_that_is_killed_while_it_erases_is_followed_by_one_that_goes_on
                 {
                     "id": ids.raw_of_number(number + 1 + k),
                     "send_id": ids.raw_of_number(number),
-                    "account_id": house.amina,
+                    "account_id": house.amina_id,
                     "sandbox": True,
                     "recipient": int(PHONE),
                     "carrier_id": 1,
@@ -271,8 +271,8 @@ async def test_a_campaign_that_stays_paused_is_canceled_after_the_days_of_texts_
     house: House,
 ) -> None:
     """This does not hold for one that has made a message since."""
-    add_contacts(house.db, house.amina, phones(3))
-    paused, late = [write_down(house.db, house.amina, message="Hello {phone}") for _ in range(2)]
+    add_contacts(house.db, house.amina_id, phones(3))
+    paused, late = [write_down(house.db, house.amina_id, message="Hello {phone}") for _ in range(2)]
     for campaign in (paused, late):
         campaigns.launch(house.db, campaign.id)
         with house.db.write() as tx:
@@ -307,9 +307,9 @@ async def test_numbers_of_a_draft_that_nobody_launches_go_after_their_days_and_i
     """The numbers stay while a draft is scheduled, or somebody is freezing it; what a refused
     launch wrote down of contacts is written down anew.
     """
-    drafts = [write_down_file(house.db, house.amina, phones(3)) for _ in range(2)]
-    add_contacts(house.db, house.amina, phones(2_000))
-    dear = write_down(house.db, house.amina)
+    drafts = [write_down_file(house.db, house.amina_id, phones(3)) for _ in range(2)]
+    add_contacts(house.db, house.amina_id, phones(2_000))
+    dear = write_down(house.db, house.amina_id)
     with pytest.raises(InsufficientCredits):
         campaigns.launch(house.db, dear.id)
     with house.db.write() as tx:

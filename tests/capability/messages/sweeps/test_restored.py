@@ -180,7 +180,7 @@ async def test_a_campaign_that_is_resumed_first_lets_nothing_go_that_is_kept(
 
 @awaited
 async def test_what_would_go_on_or_begin_by_itself_does_not(house: House, run: Run) -> None:
-    waits, due = Running(house, 3).campaign, write_down(house.db, house.amina)
+    waits, due = Running(house, 3).campaign, write_down(house.db, house.amina_id)
     with house.db.write() as tx:
         for campaign, columns in (
             (waits, {"status": "paused", "status_reason": "insufficient_credits"}),

@@ -113,7 +113,7 @@ async def test_what_has_another_carrier_does_not_wait_behind_what_has_none(house
     open_route(house.db, "carrier", "second", prefix="44")
     await house.cache.refresh()
     await asyncio.gather(
-        *(house.acceptor.accept(send_request(house.amina, phone)) for phone in phones(500))
+        *(house.acceptor.accept(send_request(house.amina_id, phone)) for phone in phones(500))
     )
     await house.send(LONDON)
     assert (

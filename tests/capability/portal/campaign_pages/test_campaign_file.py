@@ -32,7 +32,7 @@ def upload(visitor: Visitor, home: str, text: str, **fields: str) -> httpx.Respo
 
 
 def test_a_file_becomes_a_draft_and_each_line_that_is_left_out_says_why(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     page = upload(visitor, home, SHEET, phone_column="Mobile no")
     assert page.status_code == 200
@@ -43,7 +43,7 @@ def test_a_file_becomes_a_draft_and_each_line_that_is_left_out_says_why(
     assert "3 It says '12', which is not a valid number." in said.replace('"', "'")
     assert "233201234567 Hi friend in Kumasi 1 segment" in said
     assert "233201234568 Hi Ama in Accra 1 segment" in said
-    (draft,) = those_of(db, amina)
+    (draft,) = those_of(db, amina_id)
     assert (draft.status, draft.audience.kind, draft.sandbox) == ("draft", "numbers", False)
 
 
@@ -65,7 +65,7 @@ def test_a_file_becomes_a_draft_and_each_line_that_is_left_out_says_why(
 def test_what_cannot_be_read_makes_no_campaign_and_is_told_at_its_field(
     visitor: Visitor,
     db: Database,
-    amina: str,
+    amina_id: str,
     home: str,
     sheet: str,
     fields: dict[str, str],
@@ -78,21 +78,21 @@ def test_what_cannot_be_read_makes_no_campaign_and_is_told_at_its_field(
     assert found, page.text
     assert says in html.unescape(found[1])
     assert html.escape(HOSTILE) in page.text
-    assert those_of(db, amina) == []
+    assert those_of(db, amina_id) == []
 
 
 @pytest.mark.judged_in_python
 def test_a_file_with_more_numbers_than_a_page_takes_is_refused(
     visitor: Visitor,
     db: Database,
-    amina: str,
+    amina_id: str,
     home: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(campaign_file, "NUMBERS_MAX", 3)
     page = upload(visitor, home, "\n".join(phones(4)), message="Hi")
     assert "The file has more than 3 numbers" in page.text
-    assert those_of(db, amina) == []
+    assert those_of(db, amina_id) == []
     assert upload(visitor, home, "\n".join(phones(3)), message="Hi").status_code == 200
 
 
@@ -106,19 +106,19 @@ def test_of_many_bad_lines_a_hundred_are_listed_and_all_are_counted(
 
 
 def test_a_file_that_is_uploaded_twice_makes_one_draft(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     once = once_in(visitor.get(f"{home}/campaigns/new/import"))
     assert upload(visitor, home, "phone\n12\n", message="Hi", once=once).status_code == 400
     assert upload(visitor, home, SHEET, phone_column="Mobile no", once=once).status_code == 200
     again = upload(visitor, home, SHEET, phone_column="Mobile no", once=once)
-    (draft,) = those_of(db, amina)
+    (draft,) = those_of(db, amina_id)
     path = f"{home}/campaigns/{campaigns.text_id(draft)}"
     assert (again.status_code, again.headers["location"]) == (303, path)
     other = upload(
         visitor, home, SHEET + "Esi;0201234569;Ho\n", phone_column="Mobile no", once=once
     )
-    assert (other.status_code, len(those_of(db, amina))) == (409, 1)
+    assert (other.status_code, len(those_of(db, amina_id))) == (409, 1)
     assert "was sent before" in other.text
     assert upload(visitor, home, SHEET, phone_column="Mobile no").status_code == 200
-    assert len(those_of(db, amina)) == 2
+    assert len(those_of(db, amina_id)) == 2

@@ -34,7 +34,7 @@ from tests.support.portal.visitor import Visitor
     ids=str,
 )
 def test_what_cannot_be_written_down_is_told_at_its_field_and_kept(
-    visitor: Visitor, db: Database, amina: str, home: str, fields: dict[str, str], at: str
+    visitor: Visitor, db: Database, amina_id: str, home: str, fields: dict[str, str], at: str
 ) -> None:
     visitor.get(f"{home}/campaigns/new")
     page = visitor.post(f"{home}/campaigns/new", {**FORM, "name": HOSTILE, **fields})
@@ -43,16 +43,16 @@ def test_what_cannot_be_written_down_is_told_at_its_field_and_kept(
     assert f'name="name" value="{html.escape(fields.get("name", HOSTILE))}"' in page.text
     assert f">\n{html.escape(fields.get('message', FORM['message']))}</textarea>" in page.text
     assert "<script>" not in page.text
-    assert those_of(db, amina) == []
+    assert those_of(db, amina_id) == []
 
 
 @pytest.mark.judged_in_python
 def test_the_senders_are_those_of_the_mode(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     with db.write() as tx:
-        senders.register(tx, amina, "WAITS", sandbox=False, now_ms=clock.now_ms())
-        senders.register(tx, amina, "TRIAL", sandbox=True, now_ms=clock.now_ms())
+        senders.register(tx, amina_id, "WAITS", sandbox=False, now_ms=clock.now_ms())
+        senders.register(tx, amina_id, "TRIAL", sandbox=True, now_ms=clock.now_ms())
 
     def offered(query: str) -> list[str]:
         page = visitor.get(f"{home}/campaigns/new{query}").text
@@ -61,13 +61,13 @@ def test_the_senders_are_those_of_the_mode(
     assert offered("") == offered("?mode=<script>") == ["AMINA"]
     assert offered("?mode=sandbox") == ["AMINA", "SANDBOX", "TRIAL"]
     visitor.post(f"{home}/campaigns/new", {**FORM, "sender": "TRIAL", "mode": "sandbox"})
-    assert [(made.sender, made.sandbox) for made in those_of(db, amina)] == [("TRIAL", True)]
+    assert [(made.sender, made.sandbox) for made in those_of(db, amina_id)] == [("TRIAL", True)]
     refused = visitor.post(f"{home}/campaigns/new", {**FORM, "mode": "test"})
     assert "mode must be one of live, sandbox" in html.unescape(refused.text)
 
 
 def test_three_recipients_are_shown_before_anything_is_stored(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     people = [
         {"phone": phone, "name": name, "tags": [tag], "opted_out": out}
@@ -78,7 +78,7 @@ def test_three_recipients_are_shown_before_anything_is_stored(
             ("233200000004", None, "gold", False),
         )
     ]
-    add_contacts(db, amina, people)
+    add_contacts(db, amina_id, people)
     visitor.get(f"{home}/campaigns/new")
     typed = {"message": "Hi {name|friend}", "audience": "tags", "tags": "gold"}
     part = words_of(visitor.post(f"{home}/campaigns/new/preview", typed).text)
@@ -86,7 +86,7 @@ def test_three_recipients_are_shown_before_anything_is_stored(
     assert part == f"What recipients get {who_gets_what}"
     page = visitor.post(f"{home}/campaigns/new", {**typed, "do": "preview"})
     assert (page.status_code, "Hi friend" in page.text) == (200, True)
-    assert those_of(db, amina) == []
+    assert those_of(db, amina_id) == []
     for typed, says in (
         ({"message": "Hi {name"}, "that is not part of a placeholder"),
         ({"message": ""}, ""),

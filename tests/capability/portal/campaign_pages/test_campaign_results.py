@@ -30,7 +30,7 @@ STATES = [
 def test_failures_are_counted_by_their_reason_and_of_a_large_campaign_the_newest(
     house: House, visitor: Visitor, run_loop: Loop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    visitor.sign_in(EMAIL, house.amina)
+    visitor.sign_in(EMAIL, house.amina_id)
 
     async def run() -> Running:
         running = Running(house, 4, chunk=2)
@@ -44,7 +44,7 @@ def test_failures_are_counted_by_their_reason_and_of_a_large_campaign_the_newest
         return running
 
     running = run_loop(run())
-    path = path_of(home_of(house.db, house.amina), running.campaign)
+    path = path_of(home_of(house.db, house.amina_id), running.campaign)
     page = visitor.get(path).text
     assert re.findall(r"<code>(\w+)</code></td><td class=\"number ends\">(\d+)", page) == [
         ("undeliverable", "2"),
@@ -60,13 +60,13 @@ def test_failures_are_counted_by_their_reason_and_of_a_large_campaign_the_newest
 
 
 def test_somebody_sends_a_test_to_his_or_her_own_number_once(
-    visitor: Visitor, db: Database, amina: str, home: str, cache: ConfigCache, run_loop: Loop
+    visitor: Visitor, db: Database, amina_id: str, home: str, cache: ConfigCache, run_loop: Loop
 ) -> None:
     open_route(db)
-    grant(db, amina, 10)
+    grant(db, amina_id, 10)
     run_loop(cache.refresh())
-    add_contacts(db, amina, [{"phone": "233200000001", "name": "Ama"}, "233200000002"])
-    draft = write_down(db, amina, message="Hi {name|friend}")
+    add_contacts(db, amina_id, [{"phone": "233200000001", "name": "Ama"}, "233200000002"])
+    draft = write_down(db, amina_id, message="Hi {name|friend}")
     path = path_of(home, draft)
     page = visitor.get(path).text
     once = re.findall(r'name="once" value="([\w-]+)"', page)[0]
@@ -90,16 +90,16 @@ def test_somebody_sends_a_test_to_his_or_her_own_number_once(
 
 
 def test_a_test_costs_what_the_wallet_has_and_viewers_send_none(
-    visitor: Visitor, db: Database, amina: str, home: str, cache: ConfigCache, run_loop: Loop
+    visitor: Visitor, db: Database, amina_id: str, home: str, cache: ConfigCache, run_loop: Loop
 ) -> None:
     open_route(db)
     run_loop(cache.refresh())
-    add_contacts(db, amina, ["233200000001"])
-    path = path_of(home, write_down(db, amina))
+    add_contacts(db, amina_id, ["233200000001"])
+    path = path_of(home, write_down(db, amina_id))
     visitor.get(path)
     refused = visitor.post(f"{path}/test", {"to": "0200000001", "once": "x"})
     assert refused.status_code == 402
     assert "credits" in refused.text.partition('role="alert">')[2].partition("<")[0]
-    visitor.sign_in("viewer@example.com", amina, Role.VIEWER)
+    visitor.sign_in("viewer@example.com", amina_id, Role.VIEWER)
     assert "Send yourself a test" not in visitor.get(path).text
     assert visitor.post(f"{path}/test", {"to": "0200000001", "once": "x"}).status_code == 403

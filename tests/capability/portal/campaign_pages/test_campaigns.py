@@ -44,22 +44,22 @@ HOUR_MS = 3_600_000
 
 
 @pytest.fixture
-def ready(db: Database, amina: str) -> None:
+def ready(db: Database, amina_id: str) -> None:
     """Amina has ten credits, a route, and contacts."""
     open_route(db)
-    grant(db, amina, 10)
-    add_contacts(db, amina, PEOPLE)
+    grant(db, amina_id, 10)
+    add_contacts(db, amina_id, PEOPLE)
 
 
 @pytest.mark.usefixtures("ready")
 def test_a_campaign_is_written_looked_at_and_launched(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     visitor.get(f"{home}/campaigns/new")
     text = "Hi {name|friend},\r\n{shop|our shop} is open."
     tags = {"audience": "tags", "tags": " gold \r\na, b\r\nnew"}
     answer = visitor.post(f"{home}/campaigns/new", {**FORM, "message": text, **tags})
-    [draft] = those_of(db, amina)
+    [draft] = those_of(db, amina_id)
     assert (answer.status_code, answer.headers["location"]) == (303, path_of(home, draft))
     assert draft.audience.tags == ("gold", "a, b", "new")
     page = visitor.get(path_of(home, draft)).text
@@ -77,7 +77,7 @@ def test_a_campaign_is_written_looked_at_and_launched(
         answer = visitor.post(f"{path_of(home, draft)}/launch")
         assert (answer.status_code, answer.headers["location"]) == (303, path_of(home, draft))
     with db.read() as tx:
-        done = [each.entry.action for each in audit_log.page(tx, amina, PageWanted(100, None))]
+        done = [each.entry.action for each in audit_log.page(tx, amina_id, PageWanted(100, None))]
     assert done.count("campaign.launch") == 1
     assert "It is about to start" in visitor.get(path_of(home, draft)).text
     assert campaigns.start_due(db) == [draft.id]
@@ -89,12 +89,12 @@ def test_a_campaign_is_written_looked_at_and_launched(
 
 @pytest.mark.usefixtures("ready")
 def test_what_cannot_be_launched_says_why_and_stays_a_draft(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    dear = write_down(db, amina, message="x" * 459)
-    nobodys = write_down(db, amina, tags=["silver"])
+    dear = write_down(db, amina_id, message="x" * 459)
+    nobodys = write_down(db, amina_id, tags=["silver"])
     with db.write() as tx:
-        [sender] = senders.usable(tx, amina, sandbox=False)
+        [sender] = senders.usable(tx, amina_id, sandbox=False)
     for draft, why in (
         (dear, "This campaign takes 12 credits; the wallet holds 10."),
         (nobodys, "There is nobody to send this campaign to (its audience is empty)."),
@@ -120,10 +120,10 @@ def test_what_cannot_be_launched_says_why_and_stays_a_draft(
 @pytest.mark.judged_in_python
 @pytest.mark.usefixtures("ready")
 def test_a_large_audience_is_left_to_the_command(
-    visitor: Visitor, db: Database, amina: str, home: str, monkeypatch: pytest.MonkeyPatch
+    visitor: Visitor, db: Database, amina_id: str, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(campaign_pages, "PRICED_MAX", len(PEOPLE) - 1)
-    draft = write_down(db, amina)
+    draft = write_down(db, amina_id)
     assert "heliograph campaign estimate" in visitor.get(path_of(home, draft)).text
     for page in (
         visitor.get(f"{path_of(home, draft)}/launch"),
@@ -136,11 +136,11 @@ def test_a_large_audience_is_left_to_the_command(
 
 @pytest.mark.usefixtures("ready")
 def test_a_campaign_is_scheduled_by_the_clocks_of_its_account_moved_and_canceled(
-    at_noon: None, visitor: Visitor, db: Database, amina: str, home: str
+    at_noon: None, visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     with db.write() as tx:
-        accounts.change(tx, amina, time_zone="Asia/Kolkata")
-    draft = write_down(db, amina)
+        accounts.change(tx, amina_id, time_zone="Asia/Kolkata")
+    draft = write_down(db, amina_id)
     path = path_of(home, draft)
     day = f"{datetime.fromtimestamp(clock.now_ms() / 1_000, UTC):%Y-%m-%d}"
     visitor.get(path)
@@ -175,14 +175,14 @@ def test_a_campaign_is_scheduled_by_the_clocks_of_its_account_moved_and_canceled
 
 @pytest.mark.usefixtures("ready")
 def test_a_campaign_to_the_numbers_of_a_file_is_shown_like_others(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     lines = [f"{phone},{number}" for number, phone in enumerate(phones(4, first=50))]
-    filled = write_down_file(db, amina, lines, columns="phone,owed", message="You owe {owed}.")
+    filled = write_down_file(db, amina_id, lines, columns="phone,owed", message="You owe {owed}.")
     page = visitor.get(path_of(home, filled)).text
     assert re.findall(r"You owe \d", page) == ["You owe 0", "You owe 1", "You owe 2"]
     assert "the numbers of a file" in page
-    same = write_down_file(db, amina, phones(2, first=60), message="We open at nine.")
+    same = write_down_file(db, amina_id, phones(2, first=60), message="We open at nine.")
     page = visitor.get(path_of(home, same)).text
     assert page.count(">We open at nine.</blockquote>") == 1 + 2
     assert "Recipients 2 Segments 2 Credits 2 Credits left 8" in words_of(page)
@@ -190,9 +190,9 @@ def test_a_campaign_to_the_numbers_of_a_file_is_shown_like_others(
 
 @pytest.mark.usefixtures("ready")
 def test_who_cannot_be_sent_to_is_told(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    draft = write_down(db, amina, message="{shop}{nmae}", tags=["gold", "new"])
+    draft = write_down(db, amina_id, message="{shop}{nmae}", tags=["gold", "new"])
     words = words_of(visitor.get(path_of(home, draft)).text)
     assert "Nothing can be sent to this contact. empty_text" in words
     assert "Cannot be sent to 1: empty_text" in words
@@ -201,14 +201,14 @@ def test_who_cannot_be_sent_to_is_told(
 
 @pytest.mark.usefixtures("ready")
 def test_one_that_could_not_start_says_why_and_is_written_anew(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    draft = write_down(db, amina, name=HOSTILE, message="Hi {name}", tags=["gold", "a, b"])
+    draft = write_down(db, amina_id, name=HOSTILE, message="Hi {name}", tags=["gold", "a, b"])
     like = f"{home}/campaigns/new?from={campaigns.text_id(draft)}"
     assert like in visitor.get(path_of(home, draft)).text
     visitor.post(f"{path_of(home, draft)}/launch")
     with db.write() as tx:
-        ledger.adjust_credits(tx, amina, -10, "spent", now_ms=clock.now_ms())
+        ledger.adjust_credits(tx, amina_id, -10, "spent", now_ms=clock.now_ms())
     assert campaigns.start_due(db) == []
     page = visitor.get(path_of(home, draft)).text
     assert "failed insufficient_credits The wallet holds too few credits." in words_of(page)
@@ -226,8 +226,8 @@ def test_one_that_could_not_start_says_why_and_is_written_anew(
 def test_its_figures_are_shown_while_it_is_sent_paused_and_resumed(
     house: House, visitor: Visitor, run_loop: Loop
 ) -> None:
-    visitor.sign_in(EMAIL, house.amina)
-    home = home_of(house.db, house.amina)
+    visitor.sign_in(EMAIL, house.amina_id)
+    home = home_of(house.db, house.amina_id)
 
     async def begin() -> Running:
         running = Running(house, 5)
@@ -252,7 +252,9 @@ def test_its_figures_are_shown_while_it_is_sent_paused_and_resumed(
     assert (late.status_code, late.headers["location"]) == (303, path)
     assert '"status">That was done already</p>' in visitor.get(path).text
     with house.db.read() as tx:
-        told = [each.entry.action for each in audit_log.page(tx, house.amina, PageWanted(9, None))]
+        told = [
+            each.entry.action for each in audit_log.page(tx, house.amina_id, PageWanted(9, None))
+        ]
     assert told == ["campaign.resume", "campaign.pause"]
     run_loop(running.send())
     words = words_of(visitor.get(path).text)
@@ -271,12 +273,12 @@ def test_its_figures_are_shown_while_it_is_sent_paused_and_resumed(
 
 @pytest.mark.judged_in_python
 def test_the_list_has_both_modes_and_pages(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     assert "There is no campaign yet" in visitor.get(f"{home}/campaigns").text
     names = [f"Offer {number}" for number in range(5)]
     for number, name in enumerate(names):
-        write_down(db, amina, name=name, sandbox=number % 2 == 1)
+        write_down(db, amina_id, name=name, sandbox=number % 2 == 1)
     found = [
         re.findall(r"Offer \d", page.text) for page in visitor.pages(f"{home}/campaigns?limit=2")
     ]
@@ -287,11 +289,11 @@ def test_the_list_has_both_modes_and_pages(
 @pytest.mark.usefixtures("ready")
 @pytest.mark.parametrize("role", list(Role))
 def test_only_who_works_with_campaigns_changes_one(
-    visitor: Visitor, db: Database, amina: str, role: Role
+    visitor: Visitor, db: Database, amina_id: str, role: Role
 ) -> None:
-    draft, other = write_down(db, amina), write_down(db, amina)
-    visitor.sign_in(EMAIL, amina, role)
-    home = home_of(db, amina)
+    draft, other = write_down(db, amina_id), write_down(db, amina_id)
+    visitor.sign_in(EMAIL, amina_id, role)
+    home = home_of(db, amina_id)
     may = role in (Role.OWNER, Role.MARKETER)
     assert ("Write a campaign" in visitor.get(f"{home}/campaigns").text) == may
     assert ("Launch …" in visitor.get(path_of(home, draft)).text) == may
@@ -304,19 +306,19 @@ def test_only_who_works_with_campaigns_changes_one(
         (path_of(home, other), {"do": "cancel"}),
     ):
         assert visitor.post(where, fields).status_code == (303 if may else 403)
-    assert len(those_of(db, amina)) == 2 + may
+    assert len(those_of(db, amina_id)) == 2 + may
     assert now(db, draft).status == ("scheduled" if may else "draft")
     assert now(db, other).status == ("canceled" if may else "draft")
 
 
 @pytest.mark.usefixtures("ready")
 def test_a_suspended_account_looks_and_changes_nothing(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    draft = write_down(db, amina)
+    draft = write_down(db, amina_id)
     visitor.get(path_of(home, draft))
     with db.write() as tx:
-        accounts.suspend(tx, amina)
+        accounts.suspend(tx, amina_id)
     assert visitor.get(path_of(home, draft)).status_code == 200
     for where, fields in (
         (f"{home}/campaigns/new", FORM),
@@ -326,11 +328,11 @@ def test_a_suspended_account_looks_and_changes_nothing(
         refused = visitor.post(where, fields)
         assert refused.status_code == 403
         assert "This account is suspended" in refused.text
-    assert those_of(db, amina) == [draft]
+    assert those_of(db, amina_id) == [draft]
 
 
 def test_nobody_sees_or_changes_a_campaign_of_another_account(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     theirs = write_down(db, open_account(db, "chidi"), name="Secret plans")
     none = f"{home}/campaigns/cmp_01k5zq3a7ee4s8t5wd1p0n9rjb"
@@ -349,9 +351,9 @@ def test_nobody_sees_or_changes_a_campaign_of_another_account(
 @pytest.mark.judged_in_python
 @pytest.mark.parametrize("do", ["", "launch", HOSTILE, "x" * 5_000])
 def test_what_is_no_button_does_nothing(
-    visitor: Visitor, db: Database, amina: str, home: str, do: str
+    visitor: Visitor, db: Database, amina_id: str, home: str, do: str
 ) -> None:
-    draft = write_down(db, amina)
+    draft = write_down(db, amina_id)
     visitor.get(path_of(home, draft))
     refused = visitor.post(path_of(home, draft), {"do": do})
     assert refused.status_code == 400

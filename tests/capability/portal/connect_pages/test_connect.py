@@ -20,11 +20,11 @@ ALL = PageWanted(100, None)
 
 
 @pytest.fixture
-def funded(db: Database, amina: str) -> None:
+def funded(db: Database, amina_id: str) -> None:
     """Amina has 1,000 credits and 50.00 GHS."""
-    grant(db, amina, 1_000)
+    grant(db, amina_id, 1_000)
     with db.write() as tx:
-        ledger.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
+        ledger.topup(tx, amina_id, "50", "paid", now_ms=clock.now_ms())
 
 
 def customers(db: Database, partner: str, *, sandbox: bool = False) -> list[Customer]:
@@ -39,7 +39,7 @@ def form(visitor: Visitor, path: str, **fields: str) -> dict[str, str]:
     return {"once": found[1], **fields}
 
 
-def bilal_of(visitor: Visitor, db: Database, amina: str, home: str, **more: str) -> str:
+def bilal_of(visitor: Visitor, db: Database, amina_id: str, home: str, **more: str) -> str:
     """Adds a customer, and returns the path of its page."""
     named = {"full_name": "Bilal Stores", "phone": "0201234599", "country_code": "GH", **more}
     page = visitor.post(f"{home}/connect/new", form(visitor, f"{home}/connect/new", **named))
@@ -53,13 +53,13 @@ def words(visitor: Visitor) -> str:
 
 @pytest.mark.usefixtures("funded")
 def test_a_customer_is_added_with_what_it_begins_with(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     assert "no live customer yet" in visitor.get(f"{home}/connect").text
     path = bilal_of(
         visitor,
         db,
-        amina,
+        amina_id,
         home,
         email="bilal@example.com",
         external_ref="shop-17",
@@ -68,7 +68,7 @@ def test_a_customer_is_added_with_what_it_begins_with(
         initial_wallet_balance="12.5",
         currency="ghs",
     )
-    [made] = customers(db, amina)
+    [made] = customers(db, amina_id)
     assert made == made._replace(
         full_name="Bilal Stores",
         phone="233201234599",
@@ -88,7 +88,7 @@ def test_a_customer_is_added_with_what_it_begins_with(
 
 @pytest.mark.usefixtures("funded")
 def test_a_form_that_is_sent_twice_adds_one_and_moves_once(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     new = form(
         visitor,
@@ -100,13 +100,13 @@ def test_a_form_that_is_sent_twice_adds_one_and_moves_once(
     )
     made = {visitor.post(f"{home}/connect/new", new).headers["location"] for _ in range(3)}
     [path] = made
-    assert len(customers(db, amina)) == 1
+    assert len(customers(db, amina_id)) == 1
     move = form(visitor, path, credits="10")
     assert [visitor.post(path, move).status_code for _ in range(3)] == [303] * 3
-    assert customers(db, amina)[0].sms_credits == 15
+    assert customers(db, amina_id)[0].sms_credits == 15
     back = form(visitor, path, credits="15", way="back to us", reference="Invoice 17")
     assert visitor.post(path, back).status_code == 303
-    assert customers(db, amina)[0].sms_credits == 0
+    assert customers(db, amina_id)[0].sms_credits == 0
     visitor.get(f"{home}/money")
     assert "Invoice 17" in visitor.page.text
     assert visitor.post(path, {**back, "credits": "3"}).status_code == 409
@@ -114,10 +114,10 @@ def test_a_form_that_is_sent_twice_adds_one_and_moves_once(
 
 @pytest.mark.usefixtures("funded")
 def test_a_reference_leads_to_the_customer_that_has_it(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    paths = {bilal_of(visitor, db, amina, home, external_ref="shop-17") for _ in range(2)}
-    assert len(paths) == len(customers(db, amina)) == 1
+    paths = {bilal_of(visitor, db, amina_id, home, external_ref="shop-17") for _ in range(2)}
+    assert len(paths) == len(customers(db, amina_id)) == 1
 
 
 @pytest.mark.usefixtures("funded")
@@ -137,7 +137,13 @@ def test_a_reference_leads_to_the_customer_that_has_it(
     ids=str,
 )
 def test_what_makes_no_customer_is_told_at_its_field_and_kept(
-    visitor: Visitor, db: Database, amina: str, home: str, fields: dict[str, str], at: str, why: str
+    visitor: Visitor,
+    db: Database,
+    amina_id: str,
+    home: str,
+    fields: dict[str, str],
+    at: str,
+    why: str,
 ) -> None:
     named = {"full_name": "Bilal", "phone": "233201234599", "country_code": "GH", **fields}
     if not fields:
@@ -148,9 +154,9 @@ def test_what_makes_no_customer_is_told_at_its_field_and_kept(
     assert why in html.unescape(page.text).partition(f'id="{at}-error"')[2][:300]
     for name, typed in named.items():
         assert f'name="{name}" value="{typed}"' in page.text or name == "mode"
-    assert customers(db, amina) == []
+    assert customers(db, amina_id) == []
     with db.read() as tx:
-        assert wallet.wallet_of(tx, amina).sms_credits == 1_000
+        assert wallet.wallet_of(tx, amina_id).sms_credits == 1_000
 
 
 @pytest.mark.usefixtures("funded")
@@ -167,17 +173,17 @@ def test_what_makes_no_customer_is_told_at_its_field_and_kept(
     ids=str,
 )
 def test_credits_that_cannot_move_stay(
-    visitor: Visitor, db: Database, amina: str, home: str, fields: dict[str, str], why: str
+    visitor: Visitor, db: Database, amina_id: str, home: str, fields: dict[str, str], why: str
 ) -> None:
-    path = bilal_of(visitor, db, amina, home)
+    path = bilal_of(visitor, db, amina_id, home)
     page = visitor.post(path, form(visitor, path, **fields))
     assert page.status_code == 400
     assert why in page.text.partition('id="credits-error"')[2][:300]
-    assert customers(db, amina)[0].sms_credits == 0
+    assert customers(db, amina_id)[0].sms_credits == 0
 
 
 def test_customers_are_searched_and_paged(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     for number in range(12):
         asked, _ = connect.read_customer_request(
@@ -189,7 +195,7 @@ def test_customers_are_searched_and_paged(
             }
         )
         with db.write() as tx:
-            connect.provision(tx, amina, asked, sandbox=number == 11, now_ms=clock.now_ms())
+            connect.provision(tx, amina_id, asked, sandbox=number == 11, now_ms=clock.now_ms())
 
     def names(query: str) -> list[str]:
         pages = list(visitor.pages(f"{home}/connect?{query}"))
@@ -208,11 +214,11 @@ def test_customers_are_searched_and_paged(
 
 @pytest.mark.usefixtures("funded")
 def test_only_owners_add_customers_and_a_suspended_one_stays_as_it_is(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    path = bilal_of(visitor, db, amina, home)
+    path = bilal_of(visitor, db, amina_id, home)
     move = form(visitor, path, credits="10")
-    stranger.sign_in("dev@example.com", amina, Role.DEVELOPER)
+    stranger.sign_in("dev@example.com", amina_id, Role.DEVELOPER)
     assert "Bilal Stores" in stranger.get(f"{home}/connect").text
     assert "Add a customer" not in stranger.page.text
     assert stranger.get(path).status_code == 200
@@ -220,30 +226,30 @@ def test_only_owners_add_customers_and_a_suspended_one_stays_as_it_is(
     assert stranger.post(path, move).status_code == 403
     assert stranger.get(f"{home}/connect/new").status_code == 403
     with db.write() as tx:
-        accounts.suspend(tx, customers(db, amina)[0].account_id)
+        accounts.suspend(tx, customers(db, amina_id)[0].account_id)
     page = visitor.post(path, move)
     assert (page.status_code, "can be read, but not changed" in page.text) == (403, True)
-    assert customers(db, amina)[0].sms_credits == 0
+    assert customers(db, amina_id)[0].sms_credits == 0
 
 
 @pytest.mark.usefixtures("funded")
 def test_an_owner_acts_for_a_customer_and_goes_back(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    path = bilal_of(visitor, db, amina, home)
+    path = bilal_of(visitor, db, amina_id, home)
     led = re.search(r'href="(/portal/accounts/cus_[0-9a-z]{26})"', visitor.get(path).text)
     assert led is not None
     there = led[1]
-    bilal = customers(db, amina)[0].account_id
+    bilal = customers(db, amina_id)[0].account_id
     assert there == home_of(db, bilal)
     visitor.get(f"{there}/senders")
     visitor.post(f"{there}/senders", {"sender": "BILAL", "mode": "sandbox", "is_default": "yes"})
     visitor.post(f"{there}/contacts/new", {"phone": "0201234567", "name": "Kofi"})
     with db.read() as tx:
-        assert senders.default_senders(tx, [bilal, amina])[bilal, True] == "BILAL"
+        assert senders.default_senders(tx, [bilal, amina_id])[bilal, True] == "BILAL"
         assert [
             len(contacts.newest(tx, ContactOwner(whose, sandbox=False), None, limit=9))
-            for whose in (bilal, amina)
+            for whose in (bilal, amina_id)
         ] == [1, 0]
         assert members.of_account(tx, bilal) == []
     assert "You act for <strong>Bilal Stores</strong>" in visitor.get(there).text
@@ -252,10 +258,10 @@ def test_an_owner_acts_for_a_customer_and_goes_back(
 
 @pytest.mark.usefixtures("funded")
 def test_a_customer_has_no_customers_and_its_own_user_is_no_partner(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    path = bilal_of(visitor, db, amina, home)
-    bilal = customers(db, amina)[0].account_id
+    path = bilal_of(visitor, db, amina_id, home)
+    bilal = customers(db, amina_id)[0].account_id
     stranger.sign_in("bilal@example.com", bilal)
     own = home_of(db, bilal)
     page = stranger.get(own)
@@ -269,21 +275,21 @@ def test_a_customer_has_no_customers_and_its_own_user_is_no_partner(
     stranger.get(own)
     new = {"full_name": "X", "phone": "233201234599", "country_code": "GH", "once": "x"}
     assert stranger.post(f"{own}/connect/new", new).status_code == 404
-    assert len(customers(db, amina)) == 1
+    assert len(customers(db, amina_id)) == 1
 
 
 @pytest.mark.usefixtures("funded")
 def test_a_role_that_is_taken_ends_the_acting_at_once(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    bilal_of(visitor, db, amina, home)
-    bilal = customers(db, amina)[0].account_id
+    bilal_of(visitor, db, amina_id, home)
+    bilal = customers(db, amina_id)[0].account_id
     there = home_of(db, bilal)
     assert visitor.get(there).status_code == 200
     with db.write() as tx:
-        users.set_role(tx, users.find(tx, EMAIL).id, amina, Role.VIEWER, now_ms=clock.now_ms())
+        users.set_role(tx, users.find(tx, EMAIL).id, amina_id, Role.VIEWER, now_ms=clock.now_ms())
     assert visitor.get(there).status_code == 401
-    visitor.sign_in(EMAIL, amina, Role.DEVELOPER)
+    visitor.sign_in(EMAIL, amina_id, Role.DEVELOPER)
     assert visitor.get(there).status_code == 404
     chidi = open_account(db, "chidi")
     visitor.sign_in("kofi@example.com", chidi)

@@ -68,10 +68,10 @@ class SlowReader:
 
 
 def test_a_file_has_what_the_command_writes_and_comes_back(
-    visitor: Visitor, db: Database, amina: str, home: str, run: Run, tmp_path: Any
+    visitor: Visitor, db: Database, amina_id: str, home: str, run: Run, tmp_path: Any
 ) -> None:
-    stored(db, amina, name="=1+1", tags=["vip", "a;=b"], custom={"@cmd": "+1", "Email": "x"})
-    stored(db, amina, phone="233201234568", custom={"city": "Accra"})
+    stored(db, amina_id, name="=1+1", tags=["vip", "a;=b"], custom={"@cmd": "+1", "Email": "x"})
+    stored(db, amina_id, phone="233201234568", custom={"city": "Accra"})
     answer = visitor.get(f"{home}/contacts/export")
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     assert answer.headers["content-disposition"] == 'attachment; filename="contacts-live.csv"'
@@ -80,16 +80,16 @@ def test_a_file_has_what_the_command_writes_and_comes_back(
     chidi, file = open_account(db, "chidi"), tmp_path / "contacts.csv"
     file.write_bytes(answer.content)
     run("contact", "import", file, "--account", "chidi")
-    assert kept(db, chidi) == kept(db, amina)
+    assert kept(db, chidi) == kept(db, amina_id)
 
 
 def test_a_file_has_what_the_list_shows(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     assert len(rows_of(visitor.get(f"{home}/contacts/export").text)) == 1
-    stored(db, amina, name="Kofi & Co", custom={"city": "Accra"})
-    stored(db, amina, phone="233201234568", custom={"street": "Ring Road"})
-    stored(db, amina, phone="233201234569", sandbox=True)
+    stored(db, amina_id, name="Kofi & Co", custom={"city": "Accra"})
+    stored(db, amina_id, phone="233201234568", custom={"street": "Ring Road"})
+    stored(db, amina_id, phone="233201234569", sandbox=True)
     stored(db, open_account(db, "chidi"), phone="233201234560", name="Kofi & Co")
     visitor.get(f"{home}/contacts?q=kofi+%26")
     link = re.search(r'href="([^"]+)">Save these', visitor.page.text)
@@ -105,7 +105,7 @@ def test_a_file_has_what_the_list_shows(
 
 
 def test_more_than_a_page_is_in_a_file_and_a_search_finds_it_all(
-    visitor: Visitor, db: Database, amina: str, home: str, run: Run, tmp_path: Any
+    visitor: Visitor, db: Database, amina_id: str, home: str, run: Run, tmp_path: Any
 ) -> None:
     file = tmp_path / "contacts.csv"
     file.write_text("phone;name\n" + "".join(f"{phone};vip\n" for phone in phones(PAGE + 5)))
@@ -117,11 +117,11 @@ def test_more_than_a_page_is_in_a_file_and_a_search_finds_it_all(
 
 @pytest.mark.parametrize("role", list(Role))
 def test_whoever_sees_contacts_gets_the_file_and_nobody_else(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str, role: Role
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str, role: Role
 ) -> None:
-    stored(db, amina)
-    visitor.sign_in(EMAIL, amina, role)
-    path = f"{home_of(db, amina)}/contacts/export"
+    stored(db, amina_id)
+    visitor.sign_in(EMAIL, amina_id, role)
+    path = f"{home_of(db, amina_id)}/contacts/export"
     assert "233201234567" in visitor.get(path).text
     assert stranger.get(path).status_code == 401
     chidi = open_account(db, "chidi")
@@ -129,9 +129,9 @@ def test_whoever_sees_contacts_gets_the_file_and_nobody_else(
 
 
 def test_who_reads_slowly_keeps_nobody_from_a_page_and_gets_the_rest(
-    visitor: Visitor, db: Database, amina: str, home: str, portal: Portal, run_loop: Loop
+    visitor: Visitor, db: Database, amina_id: str, home: str, portal: Portal, run_loop: Loop
 ) -> None:
-    stored(db, amina)
+    stored(db, amina_id)
     path = f"{home}/contacts/export"
     whole = visitor.get(path).content
 
@@ -153,16 +153,16 @@ def test_who_reads_slowly_keeps_nobody_from_a_page_and_gets_the_rest(
 
 
 def test_a_file_ends_with_the_session_that_began_it(
-    visitor: Visitor, db: Database, amina: str, home: str, portal: Portal, run_loop: Loop
+    visitor: Visitor, db: Database, amina_id: str, home: str, portal: Portal, run_loop: Loop
 ) -> None:
-    stored(db, amina)
+    stored(db, amina_id)
 
     async def read_slowly() -> None:
         slow = SlowReader(portal, visitor, f"{home}/contacts/export")
         download = asyncio.create_task(slow.download())
         await slow.has_begun.wait()
         with db.write() as tx:
-            users.remove_member(tx, users.find(tx, EMAIL).id, amina)
+            users.remove_member(tx, users.find(tx, EMAIL).id, amina_id)
         slow.goes_on.set()
         with pytest.raises(sign_ins.NotSignedIn):
             await download
@@ -172,16 +172,16 @@ def test_a_file_ends_with_the_session_that_began_it(
 
 
 def test_a_custom_field_that_comes_up_while_a_file_is_sent_is_left_out_of_it(
-    visitor: Visitor, db: Database, amina: str, home: str, portal: Portal, run_loop: Loop
+    visitor: Visitor, db: Database, amina_id: str, home: str, portal: Portal, run_loop: Loop
 ) -> None:
-    stored(db, amina, custom={"city": "Accra"})
+    stored(db, amina_id, custom={"city": "Accra"})
 
     async def read_slowly() -> None:
         slow = SlowReader(portal, visitor, f"{home}/contacts/export")
         download = asyncio.create_task(slow.download())
         await slow.has_begun.wait()
-        stored(db, amina, custom={"city": "Tema", "street": "Ring Road"})
-        stored(db, amina, phone="233201234568", custom={"street": "High Street"})
+        stored(db, amina_id, custom={"city": "Tema", "street": "Ring Road"})
+        stored(db, amina_id, phone="233201234568", custom={"street": "High Street"})
         slow.goes_on.set()
         await download
         head, *rows = rows_of(slow.read.decode())

@@ -30,9 +30,9 @@ def figures_on(page: httpx.Response) -> dict[str, int]:
 
 
 def test_a_file_is_stored_and_each_row_that_is_left_out_says_why(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    before = stored(db, amina, name="K. Mensah", custom={"size": "L"})
+    before = stored(db, amina_id, name="K. Mensah", custom={"size": "L"})
     visitor.get(f"{home}/contacts/import")
     page = upload(visitor, home, SHEET)
     assert page.status_code == 200
@@ -43,13 +43,13 @@ def test_a_file_is_stored_and_each_row_that_is_left_out_says_why(
     assert "count instead of it: 5." in said
     for columns in ("phone, name, tags, opted_out", "city", "#<script>"):
         assert f"<dd>{columns}</dd>" in said
-    ama, kofi = those_of(db, amina)
+    ama, kofi = those_of(db, amina_id)
     assert (ama.name, ama.tags, ama.opted_out, ama.custom) == ("Ama", ("vip",), True, {})
     assert (kofi.id, kofi.name, kofi.custom) == (before.id, "Kofi", {"size": "L"})
 
 
 def test_columns_of_other_names_are_named_and_those_they_replace_are_left_alone(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     sheet = (
         "phone;Handy No;wer;name;Gruppe\n0302000000;0201234567;Kofi;x;vip|accra\n"
@@ -61,7 +61,7 @@ def test_columns_of_other_names_are_named_and_those_they_replace_are_left_alone(
     assert figures_on(page) == {"New": 2, "Changed": 0, "Repeated": 0, "Left out": 0}
     assert "<dd>phone (Handy No), name (wer), tags (Gruppe)</dd>" in page.text
     assert "<dd>phone, name</dd>" in page.text  # not read
-    ama, kofi = those_of(db, amina)
+    ama, kofi = those_of(db, amina_id)
     assert (kofi.phone, kofi.name, kofi.tags) == ("233201234567", "Kofi", ("vip", "accra"))
     assert (ama.phone, ama.name, ama.tags, ama.custom) == ("233201234568", "Ama", (), {})
     page = upload(visitor, home, sheet, phone_column="tel", name_column="wer")
@@ -76,13 +76,13 @@ def test_columns_of_other_names_are_named_and_those_they_replace_are_left_alone(
 
 
 def test_a_country_and_a_mode_are_chosen(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     visitor.get(f"{home}/contacts/import?mode=sandbox")
     assert re.search(r"<option selected>sandbox</option>", visitor.page.text)
     upload(visitor, home, "phone\n08031234567\n", mode="sandbox", country_code=" ng ")
-    assert [contact.phone for contact in those_of(db, amina, sandbox=True)] == ["2348031234567"]
-    assert those_of(db, amina) == []
+    assert [contact.phone for contact in those_of(db, amina_id, sandbox=True)] == ["2348031234567"]
+    assert those_of(db, amina_id) == []
 
 
 @pytest.mark.judged_in_python
@@ -102,7 +102,7 @@ def test_a_country_and_a_mode_are_chosen(
 def test_a_file_that_cannot_be_imported_is_told_at_its_field_and_stores_nothing(
     visitor: Visitor,
     db: Database,
-    amina: str,
+    amina_id: str,
     home: str,
     text: str,
     fields: dict[str, str],
@@ -116,7 +116,7 @@ def test_a_file_that_cannot_be_imported_is_told_at_its_field_and_stores_nothing(
     assert said is not None, page.text
     assert why in html.unescape(said[1])
     assert "<script>" not in page.text
-    assert those_of(db, amina) == []
+    assert those_of(db, amina_id) == []
 
 
 @pytest.mark.judged_in_python
@@ -141,33 +141,33 @@ def test_an_upload_that_cannot_be_read_is_refused(
 
 
 def test_who_has_stored_enough_today_is_told_how_far_the_file_came(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     with db.write() as tx:
-        quotas.set_quotas(tx, amina, {quotas.StoredKind.CONTACTS: 1})
+        quotas.set_quotas(tx, amina_id, {quotas.StoredKind.CONTACTS: 1})
     visitor.get(f"{home}/contacts/import")
     page = upload(visitor, home, SHEET)
     assert "The import stopped" in page.text
     assert "up to line 1 of the file" in page.text
-    assert those_of(db, amina) == []
+    assert those_of(db, amina_id) == []
 
 
 @pytest.mark.parametrize("role", list(Role))
 def test_only_who_works_with_contacts_imports_a_file(
-    visitor: Visitor, db: Database, amina: str, role: Role
+    visitor: Visitor, db: Database, amina_id: str, role: Role
 ) -> None:
-    visitor.sign_in(EMAIL, amina, role)
-    home = home_of(db, amina)
+    visitor.sign_in(EMAIL, amina_id, role)
+    home = home_of(db, amina_id)
     may = role in (Role.OWNER, Role.MARKETER)
     assert ("Import a file" in visitor.get(f"{home}/contacts").text) == may
     assert visitor.get(f"{home}/contacts/import").status_code == (200 if may else 403)
     visitor.get(home)
     assert upload(visitor, home, "phone\n0201234567\n").status_code == (200 if may else 403)
-    assert len(those_of(db, amina)) == may
+    assert len(those_of(db, amina_id)) == may
 
 
 def test_nobody_else_imports_a_file(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     chidi = open_account(db, "chidi")
     sheet = "phone\n0201234567\n"
@@ -181,7 +181,7 @@ def test_nobody_else_imports_a_file(
     huge = "x" * (UPLOAD_OCTETS_MAX + 1)
     assert upload(stranger, home, huge).status_code == 401  # and nothing of it was read
     with db.write() as tx:
-        accounts.suspend(tx, amina)
+        accounts.suspend(tx, amina_id)
     visitor.get(home)
     assert upload(visitor, home, sheet).status_code == 403
-    assert (those_of(db, chidi), those_of(db, amina)) == ([], [])
+    assert (those_of(db, chidi), those_of(db, amina_id)) == ([], [])

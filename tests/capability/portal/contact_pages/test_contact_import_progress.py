@@ -51,9 +51,9 @@ def said(visitor: Visitor, path: str) -> str:
 
 
 def test_an_import_says_how_far_it_is_and_no_process_that_takes_it_over_doubles_a_row(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    stored(db, amina, phone=PHONES[5])
+    stored(db, amina_id, phone=PHONES[5])
     path = begun(visitor, home)
     processes = Imports(db), Imports(db)
     for step, figures in enumerate(
@@ -74,8 +74,8 @@ def test_an_import_says_how_far_it_is_and_no_process_that_takes_it_over_doubles_
     assert FIGURES in told
     assert "count instead of it: 12, 24, 30, 31." in told
     assert "data-live" not in visitor.page.text
-    assert sorted(each.phone for each in those_of(db, amina)) == sorted(PHONES)
-    assert all(each.opted_out for each in those_of(db, amina))
+    assert sorted(each.phone for each in those_of(db, amina_id)) == sorted(PHONES)
+    assert all(each.opted_out for each in those_of(db, amina_id))
     assert "30 rows" in said(visitor, f"{home}/contacts/import")
     assert f'href="{path}"' in visitor.page.text
     with db.read() as tx:
@@ -83,7 +83,7 @@ def test_an_import_says_how_far_it_is_and_no_process_that_takes_it_over_doubles_
 
 
 def test_an_import_whose_process_has_ended_says_so_until_another_one_goes_on(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     path = begun(visitor, home)
     Imports(db).round()
@@ -100,7 +100,7 @@ def test_an_import_whose_process_has_ended_says_so_until_another_one_goes_on(
 
 
 def test_an_import_is_stopped_and_goes_on_and_there_is_one_at_a_time(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     path = begun(visitor, home)
     process = Imports(db)
@@ -111,7 +111,7 @@ def test_an_import_is_stopped_and_goes_on_and_there_is_one_at_a_time(
     assert visitor.post(path, {"do": "stop"}).headers["location"] == path
     assert not process.round()
     assert "It was stopped. What stands up to line 11 of the file" in said(visitor, path)
-    assert len(those_of(db, amina)) == 9
+    assert len(those_of(db, amina_id)) == 9
     assert visitor.post(path, {"do": "go_on"}).status_code == 303
     assert "10 of 30 rows are read" in said(visitor, path)
     while process.round():
@@ -134,25 +134,25 @@ def test_an_import_is_stopped_and_goes_on_and_there_is_one_at_a_time(
 
 
 def test_what_a_day_or_an_operator_stops_can_go_on_later(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     with db.write() as tx:
-        quotas.set_quotas(tx, amina, {quotas.StoredKind.CONTACTS: 600})
+        quotas.set_quotas(tx, amina_id, {quotas.StoredKind.CONTACTS: 600})
     path = begun(visitor, home, "phone\n" + "".join(f"{each}\n" for each in PHONES))
     process = Imports(db)
     process.round()
     assert "up to line 1 of the file is stored" in said(visitor, path)
-    assert those_of(db, amina) == []
+    assert those_of(db, amina_id) == []
     with db.write() as tx:
-        quotas.set_quotas(tx, amina, {quotas.StoredKind.CONTACTS: 10**6})
+        quotas.set_quotas(tx, amina_id, {quotas.StoredKind.CONTACTS: 10**6})
     assert visitor.post(path, {"do": "go_on"}).status_code == 303
     process.round()
     with db.write() as tx:
-        accounts.suspend(tx, amina)
+        accounts.suspend(tx, amina_id)
     process.round()
     assert "The account is suspended. What stands up to line 11" in said(visitor, path)
     with db.write() as tx:
-        accounts.resume(tx, amina)
+        accounts.resume(tx, amina_id)
     visitor.post(path, {"do": "go_on"})
     while process.round():
         pass
@@ -160,18 +160,18 @@ def test_what_a_day_or_an_operator_stops_can_go_on_later(
 
 
 def test_an_import_of_a_customer_stops_while_its_partner_is_suspended(
-    visitor: Visitor, db: Database, amina: str, bilal: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, bilal: str, home: str
 ) -> None:
     theirs = home_of(db, bilal)
     path = begun(visitor, theirs)
     process = Imports(db)
     with db.write() as tx:
-        accounts.suspend(tx, amina)
+        accounts.suspend(tx, amina_id)
     process.round()
     assert "The account is suspended. What stands up to line 1" in said(visitor, path)
     assert those_of(db, bilal) == []
     with db.write() as tx:
-        accounts.resume(tx, amina)
+        accounts.resume(tx, amina_id)
     visitor.post(path, {"do": "go_on"})
     while process.round():
         pass
@@ -179,7 +179,7 @@ def test_an_import_of_a_customer_stops_while_its_partner_is_suspended(
 
 
 def test_accounts_import_in_turns(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     chidi = open_account(db, "chidi")
     stranger.sign_in("kofi@example.com", chidi)
@@ -192,7 +192,7 @@ def test_accounts_import_in_turns(
 
 
 def test_files_are_forgotten_after_a_week_and_with_a_number_that_is_erased(
-    visitor: Visitor, db: Database, amina: str, home: str, run: Run, run_loop: Loop
+    visitor: Visitor, db: Database, amina_id: str, home: str, run: Run, run_loop: Loop
 ) -> None:
     path = begun(visitor, home)
     told = run("erase", PHONES[0], "--account", "amina", "--yes", "--json").json
@@ -206,13 +206,13 @@ def test_files_are_forgotten_after_a_week_and_with_a_number_that_is_erased(
         clock.move(by_ms=ms)
         run_loop(prune_all(db))
         with db.read() as tx:
-            found = stored_import.newest_imports(tx, amina, limit=2)
+            found = stored_import.newest_imports(tx, amina_id, limit=2)
         assert len(found) == (there == 200)
     assert "Imported" in page.text
 
 
 def test_an_import_that_goes_on_while_another_begins_is_told_so(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     path = begun(visitor, home)
     visitor.get(path)
@@ -220,7 +220,9 @@ def test_an_import_that_goes_on_while_another_begins_is_told_so(
     sheet = FileToImport(b"phone\n", None, {}, 0, {"fields": [], "custom": [], "not_read": []})
     answered: list[int] = []
     with db.write() as tx:
-        stored_import.begin(tx, ContactOwner(amina, False), sheet, "amina's", now_ms=clock.now_ms())
+        stored_import.begin(
+            tx, ContactOwner(amina_id, False), sheet, "amina's", now_ms=clock.now_ms()
+        )
         going_on = threading.Thread(
             target=lambda: answered.append(visitor.post(path, {"do": "go_on"}).status_code)
         )
@@ -231,12 +233,12 @@ def test_an_import_that_goes_on_while_another_begins_is_told_so(
 
 
 def test_a_file_that_comes_while_its_account_is_locked_waits_for_that(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     visitor.get(f"{home}/contacts/import")
     answered: list[int] = []
     with db.write() as tx:
-        accounts.lock(tx, amina)  # as `go_on` does
+        accounts.lock(tx, amina_id)  # as `go_on` does
         sending = threading.Thread(
             target=lambda: answered.append(send_file(visitor, home, SHEET).status_code)
         )

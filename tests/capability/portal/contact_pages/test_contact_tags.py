@@ -29,27 +29,29 @@ def hidden_in(page: str) -> dict[str, str]:
 
 
 def test_all_that_a_search_finds_are_tagged_and_the_page_says_how_many_before(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    stored(db, amina, phone="233201234501", name="Ama Accra", tags=["new"])
-    stored(db, amina, phone="233201234502", name="Kofi Accra", tags=["gold"])
-    stored(db, amina, phone="233201234503", name="Full Accra", tags=list(map(str, range(TAGS_MAX))))
-    stored(db, amina, phone="233201234504", name="Efua Tema")
+    stored(db, amina_id, phone="233201234501", name="Ama Accra", tags=["new"])
+    stored(db, amina_id, phone="233201234502", name="Kofi Accra", tags=["gold"])
+    stored(
+        db, amina_id, phone="233201234503", name="Full Accra", tags=list(map(str, range(TAGS_MAX)))
+    )
+    stored(db, amina_id, phone="233201234504", name="Efua Tema")
     asked = visitor.get(f"{home}/contacts/tags?mode=live&q=accra&all=yes&tag=gold&way=add").text
     words = words_of(asked)
     assert "Add gold to 1 contact?" in words
     assert "1 of 3 have it already. 1 cannot have one more tag" in words
-    assert tags_by_name(db, amina)["Ama Accra"] == ("new",)
+    assert tags_by_name(db, amina_id)["Ama Accra"] == ("new",)
     done = visitor.post(f"{home}/contacts/tags", hidden_in(asked))
     assert "Added gold to 1 contact" in words_of(done.text)
-    tags = tags_by_name(db, amina)
+    tags = tags_by_name(db, amina_id)
     assert (tags["Ama Accra"], tags["Kofi Accra"]) == (("new", "gold"), ("gold",))
     assert (len(tags["Full Accra"]), tags["Efua Tema"]) == (TAGS_MAX, ())
     # a search finds it by its new tag, which the removing takes away while it goes on
     asked = visitor.get(f"{home}/contacts/tags?q=gold&all=yes&tag=gold&way=remove").text
     assert "Remove gold from 2 contacts?" in words_of(asked)
     visitor.post(f"{home}/contacts/tags", hidden_in(asked))
-    assert not [tags for tags in tags_by_name(db, amina).values() if "gold" in tags]
+    assert not [tags for tags in tags_by_name(db, amina_id).values() if "gold" in tags]
     assert (
         "Nothing would change"
         in visitor.get(f"{home}/contacts/tags?all=yes&tag=gold&way=remove").text
@@ -57,17 +59,17 @@ def test_all_that_a_search_finds_are_tagged_and_the_page_says_how_many_before(
 
 
 def test_those_who_were_selected_are_tagged_and_nobody_elses(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    kofi = stored(db, amina, phone="233201234501", name="Kofi")
-    stored(db, amina, phone="233201234502", name="Ama")
+    kofi = stored(db, amina_id, phone="233201234501", name="Kofi")
+    stored(db, amina_id, phone="233201234502", name="Ama")
     chidi = open_account(db, "chidi")
     chidis = stored(db, chidi, phone="233201234503", name="Obi")
     picks = "&".join(f"pick={contacts.text_id(each)}" for each in (kofi, chidis))
     asked = visitor.get(f"{home}/contacts/tags?{picks}&tag=gold&way=add").text
     assert "Add gold to 1 contact?" in words_of(asked)
     visitor.post(f"{home}/contacts/tags", hidden_in(asked))
-    assert tags_by_name(db, amina) == {"Kofi": ("gold",), "Ama": ()}
+    assert tags_by_name(db, amina_id) == {"Kofi": ("gold",), "Ama": ()}
     assert tags_by_name(db, chidi) == {"Obi": ()}
 
 
@@ -90,9 +92,9 @@ def test_what_is_no_choice_is_refused(visitor: Visitor, home: str, query: str, s
 
 
 def test_a_search_that_finds_too_many_changes_nothing(
-    visitor: Visitor, db: Database, amina: str, home: str, monkeypatch: pytest.MonkeyPatch
+    visitor: Visitor, db: Database, amina_id: str, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_contacts(db, amina, phones(5))
+    add_contacts(db, amina_id, phones(5))
     monkeypatch.setattr(tag_many, "FOUND_MAX", 4)
     visitor.get(f"{home}/contacts")
     fields = {"all": "yes", "tag": "gold", "way": "add"}
@@ -102,25 +104,25 @@ def test_a_search_that_finds_too_many_changes_nothing(
     ):
         assert page.status_code == 400
         assert "more than 4 contacts, too many to tag at once" in page.text
-    assert {contact.tags for contact in those_of(db, amina)} == {()}
+    assert {contact.tags for contact in those_of(db, amina_id)} == {()}
 
 
 def test_many_are_changed_in_steps_of_which_each_is_one_transaction(
-    db: Database, amina: str, monkeypatch: pytest.MonkeyPatch
+    db: Database, amina_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_contacts(db, amina, phones(5))
+    add_contacts(db, amina_id, phones(5))
     monkeypatch.setattr(tag_many, "AT_ONCE_MAX", 2)
-    chosen = ChosenContacts(ContactOwner(amina, False))
+    chosen = ChosenContacts(ContactOwner(amina_id, False))
     steps = tag_many.apply(db, chosen, TagChange("gold", is_added=True), now_ms=1)
     assert next(steps).changing == 2
-    assert sum(bool(contact.tags) for contact in those_of(db, amina)) == 2, "it is committed"
+    assert sum(bool(contact.tags) for contact in those_of(db, amina_id)) == 2, "it is committed"
     assert [step.changing for step in steps] == [2, 1]
-    assert {contact.tags for contact in those_of(db, amina)} == {("gold",)}
+    assert {contact.tags for contact in those_of(db, amina_id)} == {("gold",)}
 
 
-def test_what_a_program_changes_meanwhile_stays(db: Database, amina: str) -> None:
-    contact_id = contacts.text_id(stored(db, amina, name="Kofi"))
-    owner = ContactOwner(amina, False)
+def test_what_a_program_changes_meanwhile_stays(db: Database, amina_id: str) -> None:
+    contact_id = contacts.text_id(stored(db, amina_id, name="Kofi"))
+    owner = ContactOwner(amina_id, False)
     change = TagChange("gold", is_added=True)
     tagging = Thread(
         target=lambda: list(tag_many.apply(db, ChosenContacts(owner), change, now_ms=2)),
@@ -132,13 +134,13 @@ def test_what_a_program_changes_meanwhile_stays(db: Database, amina: str) -> Non
         tagging.start()
         tagging.join(0.5)  # it waits for this transaction
     tagging.join()
-    assert tags_by_name(db, amina) == {"Kofi Mensah": ("gold",)}
+    assert tags_by_name(db, amina_id) == {"Kofi Mensah": ("gold",)}
 
 
-def test_viewers_select_and_tag_nobody(visitor: Visitor, db: Database, amina: str) -> None:
-    stored(db, amina, name="Kofi")
-    visitor.sign_in(EMAIL, amina, Role.VIEWER)
-    home = home_of(db, amina)
+def test_viewers_select_and_tag_nobody(visitor: Visitor, db: Database, amina_id: str) -> None:
+    stored(db, amina_id, name="Kofi")
+    visitor.sign_in(EMAIL, amina_id, Role.VIEWER)
+    home = home_of(db, amina_id)
     assert 'type="checkbox"' not in visitor.get(f"{home}/contacts").text
     assert visitor.get(f"{home}/contacts/tags?all=yes").status_code == 403
     fields = {"all": "yes", "tag": "gold", "way": "add"}

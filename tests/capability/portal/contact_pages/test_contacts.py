@@ -35,12 +35,12 @@ def form_of(page: httpx.Response) -> dict[str, str]:
 
 
 def test_contacts_are_listed_newest_first_and_searched_in_each_mode(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     assert "no live contact yet" in visitor.get(f"{home}/contacts").text
-    stored(db, amina, name="Kofi Mensah", tags=["vip"])
-    stored(db, amina, phone="233201234568", email="ama@example.com")
-    stored(db, amina, phone="233201234569", sandbox=True)
+    stored(db, amina_id, name="Kofi Mensah", tags=["vip"])
+    stored(db, amina_id, phone="233201234568", email="ama@example.com")
+    stored(db, amina_id, phone="233201234569", sandbox=True)
     assert phones_on(visitor.get(f"{home}/contacts")) == ["233201234568", "233201234567"]
     assert phones_on(visitor.get(f"{home}/contacts?mode=sandbox")) == ["233201234569"]
     for needle in ("MENSAH", "vip", "4567"):
@@ -50,10 +50,10 @@ def test_contacts_are_listed_newest_first_and_searched_in_each_mode(
 
 
 def test_every_contact_is_on_one_page_of_the_list_and_of_a_search(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     for phone in phones(25):
-        stored(db, amina, phone=phone, tags=["vip"])
+        stored(db, amina_id, phone=phone, tags=["vip"])
     for query in ("limit=10", "limit=10&q=vip"):
         pages = list(visitor.pages(f"{home}/contacts?{query}"))
         seen = [phone for page in pages for phone in phones_on(page)]
@@ -79,7 +79,7 @@ def test_a_search_that_the_api_refuses_is_refused_with_its_words(
 
 
 def test_a_contact_is_added_and_changed_with_all_that_it_has(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     visitor.get(f"{home}/contacts/new")
     answer = visitor.post(
@@ -95,7 +95,7 @@ def test_a_contact_is_added_and_changed_with_all_that_it_has(
             "new_value_3": "é \u200d",
         },
     )
-    [made] = those_of(db, amina)
+    [made] = those_of(db, amina_id)
     assert (answer.status_code, answer.headers["location"]) == (303, path_of(home, made))
     assert (made.phone, made.name, made.email) == ("233201234567", "Kofi", "kofi@example.com")
     assert made.tags == ("vip", "Accra, north")
@@ -103,28 +103,28 @@ def test_a_contact_is_added_and_changed_with_all_that_it_has(
     # the form as it is changes nothing
     form = form_of(visitor.get(path_of(home, made)))
     assert visitor.post(path_of(home, made), {**form, "do": "change"}).status_code == 303
-    assert those_of(db, amina) == [made]
+    assert those_of(db, amina_id) == [made]
     # what is emptied is cleared, and other fields stay
     changes = {"name": "", "tags": "", "custom a = b": "", "phone": "233201234568"}
     visitor.post(path_of(home, made), {**form, **changes, "do": "change"})
-    [changed] = those_of(db, amina)
+    [changed] = those_of(db, amina_id)
     assert (changed.id, changed.phone, changed.name) == (made.id, "233201234568", None)
     assert (changed.email, changed.tags) == ("kofi@example.com", ())
     assert changed.custom == {"city": "Accra"}
 
 
 def test_a_phone_that_is_there_is_changed_and_nothing_that_is_blank(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    made = stored(db, amina, sandbox=True, name="Kofi", tags=["vip"], custom={"city": "Accra"})
+    made = stored(db, amina_id, sandbox=True, name="Kofi", tags=["vip"], custom={"city": "Accra"})
     visitor.get(f"{home}/contacts/new?mode=sandbox")
     visitor.post(
         f"{home}/contacts/new", {"phone": made.phone, "mode": "sandbox", "email": "k@example.com"}
     )
-    [changed] = those_of(db, amina, sandbox=True)
+    [changed] = those_of(db, amina_id, sandbox=True)
     assert changed._replace(email=None, updated_at_ms=0) == made._replace(updated_at_ms=0)
     assert changed.email == "k@example.com"
-    assert those_of(db, amina) == []
+    assert those_of(db, amina_id) == []
 
 
 WRONG = [
@@ -153,13 +153,13 @@ WRONG = [
 def test_what_the_api_refuses_is_told_at_its_field_and_kept(
     visitor: Visitor,
     db: Database,
-    amina: str,
+    amina_id: str,
     home: str,
     fields: dict[str, str],
     at: str,
     why: str,
 ) -> None:
-    made = stored(db, amina)
+    made = stored(db, amina_id)
     for path, form in (
         (path_of(home, made), {"do": "change", **({"phone": made.phone} if fields else {})}),
         (f"{home}/contacts/new", {"phone": "233209999999"} if fields else {}),
@@ -173,26 +173,26 @@ def test_what_the_api_refuses_is_told_at_its_field_and_kept(
         kept = form_of(page)
         assert {name: kept[name] for name in fields} == fields
         assert "<script>" not in page.text
-    assert those_of(db, amina) == [made]
+    assert those_of(db, amina_id) == [made]
 
 
 def test_the_phone_of_another_contact_is_refused(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    made, other = stored(db, amina), stored(db, amina, phone="233201234568")
+    made, other = stored(db, amina_id), stored(db, amina_id, phone="233201234568")
     form = form_of(visitor.get(path_of(home, made)))
     page = visitor.post(path_of(home, made), {**form, "phone": other.phone, "do": "change"})
     assert page.status_code == 400
     assert 'id="phone-error">is another contact&#39;s<' in page.text
-    assert those_of(db, amina) == [other, made]
+    assert those_of(db, amina_id) == [other, made]
 
 
 def test_who_has_stored_enough_today_keeps_what_was_typed_and_opts_out(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    made = stored(db, amina)
+    made = stored(db, amina_id)
     with db.write() as tx:
-        quotas.set_quotas(tx, amina, {quotas.StoredKind.CONTACTS: 1})
+        quotas.set_quotas(tx, amina_id, {quotas.StoredKind.CONTACTS: 1})
     path = path_of(home, made)
     for where, do in ((path, "change"), (f"{home}/contacts/new", "")):
         visitor.get(where)
@@ -200,39 +200,39 @@ def test_who_has_stored_enough_today_keeps_what_was_typed_and_opts_out(
         assert page.status_code == 400
         assert "The contact is not stored." in page.text
         assert form_of(page)["name"] == "Kofi"
-    assert those_of(db, amina) == [made]
+    assert those_of(db, amina_id) == [made]
     assert visitor.post(path, {"do": "opt_out"}).status_code == 303
-    assert those_of(db, amina)[0].opted_out
+    assert those_of(db, amina_id)[0].opted_out
     # else somebody could opt in and out for ever, and each time is recorded
     assert visitor.post(path, {"do": "opt_in"}).status_code == 400
-    assert those_of(db, amina)[0].opted_out
+    assert those_of(db, amina_id)[0].opted_out
 
 
 def test_a_contact_opts_out_and_in_and_is_removed(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    made = stored(db, amina, sandbox=True, name="Kofi")
+    made = stored(db, amina_id, sandbox=True, name="Kofi")
     path = path_of(home, made)
     for do, is_out in (("opt_out", True), ("opt_in", False), ("opt_out", True)):
         visitor.get(path)
         assert visitor.post(path, {"do": do}).headers["location"] == path
-        [changed] = those_of(db, amina, sandbox=True)
+        [changed] = those_of(db, amina_id, sandbox=True)
         assert (changed.opted_out, changed.name) == (is_out, "Kofi")
         assert ("leave this contact out" in visitor.get(path).text) == is_out
     assert "The phone stays opted out" in visitor.get(f"{path}/remove").text
     answer = visitor.post(f"{path}/remove")
     assert answer.headers["location"] == f"{home}/contacts?mode=sandbox"
-    assert those_of(db, amina, sandbox=True) == []
+    assert those_of(db, amina_id, sandbox=True) == []
     assert visitor.get(path).status_code == 404
 
 
 @pytest.mark.parametrize("role", list(Role))
 def test_only_who_works_with_contacts_changes_one(
-    visitor: Visitor, db: Database, amina: str, role: Role
+    visitor: Visitor, db: Database, amina_id: str, role: Role
 ) -> None:
-    made = stored(db, amina, custom={"city": "Accra"})
-    visitor.sign_in(EMAIL, amina, role)
-    home = home_of(db, amina)
+    made = stored(db, amina_id, custom={"city": "Accra"})
+    visitor.sign_in(EMAIL, amina_id, role)
+    home = home_of(db, amina_id)
     path, may = path_of(home, made), role in (Role.OWNER, Role.MARKETER)
     assert "Accra" in visitor.get(path).text
     assert (">Opt out<" in visitor.page.text) == may
@@ -246,17 +246,17 @@ def test_only_who_works_with_contacts_changes_one(
         (path, {"do": "opt_out"}),
         (f"{path}/remove", {}),
     ):
-        before = those_of(db, amina)
+        before = those_of(db, amina_id)
         assert visitor.post(where, fields).status_code == (303 if may else 403)
-        assert (those_of(db, amina) != before) == may
+        assert (those_of(db, amina_id) != before) == may
 
 
 def test_a_suspended_account_looks_and_changes_nothing(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    made = stored(db, amina)
+    made = stored(db, amina_id)
     with db.write() as tx:
-        accounts.suspend(tx, amina)
+        accounts.suspend(tx, amina_id)
     assert phones_on(visitor.get(f"{home}/contacts")) == [made.phone]
     path = path_of(home, made)
     visitor.get(path)
@@ -268,11 +268,11 @@ def test_a_suspended_account_looks_and_changes_nothing(
         refused = visitor.post(where, fields)
         assert refused.status_code == 403
         assert "This account is suspended" in refused.text
-    assert those_of(db, amina) == [made]
+    assert those_of(db, amina_id) == [made]
 
 
 def test_a_contact_of_another_account_is_like_none(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     chidi = open_account(db, "chidi")
     theirs = stored(db, chidi)
@@ -286,14 +286,14 @@ def test_a_contact_of_another_account_is_like_none(
             assert visitor.post(where, {"do": do, "phone": "233201234568"}).status_code == 404
     assert visitor.get(f"{home_of(db, chidi)}/contacts").status_code == 404
     assert visitor.post_as_it_is(f"{home}/contacts/new", data={"phone": "1"}).status_code == 403
-    assert (those_of(db, chidi), those_of(db, amina)) == ([theirs], [])
+    assert (those_of(db, chidi), those_of(db, amina_id)) == ([theirs], [])
 
 
 def test_what_people_have_written_is_never_markup(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     tag = "</textarea>" + HOSTILE
-    made = stored(db, amina, name=HOSTILE, tags=[tag], custom={f'"><{HOSTILE}': f'"{HOSTILE}'})
+    made = stored(db, amina_id, name=HOSTILE, tags=[tag], custom={f'"><{HOSTILE}': f'"{HOSTILE}'})
     path = path_of(home, made)
     for shown in (f"{home}/contacts?q=script", path, f"{path}/remove"):
         page = visitor.get(shown)
@@ -305,22 +305,22 @@ def test_what_people_have_written_is_never_markup(
     page = visitor.post(path, {**form, "do": HOSTILE, "new_name_1": HOSTILE})
     assert page.status_code == 400
     assert "<script>" not in page.text
-    assert those_of(db, amina) == [made]
+    assert those_of(db, amina_id) == [made]
 
 
 @pytest.mark.judged_in_python
 def test_a_contact_with_all_that_it_may_have_fits_into_the_form(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     made = stored(
         db,
-        amina,
+        amina_id,
         name="😀" * 128,
         tags=[f"{n:02}" + "😀" * 62 for n in range(50)],
         custom={f"{n:02}" + "😀" * 62: "😀" * 500 for n in range(50)},
     )
     form = form_of(visitor.get(path_of(home, made)))
     assert visitor.post(path_of(home, made), {**form, "name": "K", "do": "change"}).text == ""
-    assert those_of(db, amina)[0]._replace(updated_at_ms=0) == made._replace(
+    assert those_of(db, amina_id)[0]._replace(updated_at_ms=0) == made._replace(
         name="K", updated_at_ms=0
     )

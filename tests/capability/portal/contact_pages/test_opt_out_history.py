@@ -17,9 +17,9 @@ from tests.support.portal.visitor import EMAIL, Visitor
 
 
 def test_each_opt_out_is_told_with_its_time_and_who_did_it(
-    visitor: Visitor, db: Database, amina: str, home: str, run: Run
+    visitor: Visitor, db: Database, amina_id: str, home: str, run: Run
 ) -> None:
-    made = stored(db, amina)
+    made = stored(db, amina_id)
     path, phone = path_of(home, made), made.phone
     assert "Opt-outs" not in visitor.get(path).text
     whose = ("--account", "amina")
@@ -49,21 +49,21 @@ def test_each_opt_out_is_told_with_its_time_and_who_did_it(
 
 
 def test_who_was_opted_out_before_it_was_recorded_is_told_so(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    made = stored(db, amina)
+    made = stored(db, amina_id)
     with db.write() as tx:  # as the version before did it
-        set_opted_out(tx, amina, {int(made.phone): True})
+        set_opted_out(tx, amina_id, {int(made.phone): True})
     said = visitor.get(path_of(home, made)).text
     assert "The phone opted out by a text such as STOP, or its opt-out was noted elsewhere" in said
     assert "Opted out since" not in said
 
 
 def test_what_is_recorded_of_a_contact_goes_with_it_and_others_keep_theirs(
-    visitor: Visitor, db: Database, amina: str, home: str, run: Run
+    visitor: Visitor, db: Database, amina_id: str, home: str, run: Run
 ) -> None:
     one, erased, other = (
-        stored(db, amina, phone=f"23320123456{k}", opted_out=True) for k in range(3)
+        stored(db, amina_id, phone=f"23320123456{k}", opted_out=True) for k in range(3)
     )
     visitor.get(f"{path_of(home, one)}/remove")
     visitor.post(f"{path_of(home, one)}/remove")
@@ -74,4 +74,4 @@ def test_what_is_recorded_of_a_contact_goes_with_it_and_others_keep_theirs(
         assert left == [other.id]
         [change] = contacts.opt_out_history(tx, other)
     assert change == (True, contacts.OPERATOR, change.at_ms)
-    assert those_of(db, amina) == [other]
+    assert those_of(db, amina_id) == [other]

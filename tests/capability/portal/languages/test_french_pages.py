@@ -32,13 +32,13 @@ SIGNED_OUT = ("/portal/sign-in", "/portal/sign-up", "/portal/sign-in/x", "/porta
 
 
 @pytest.fixture
-def busy(db: Database, amina: str, home: str, there: There) -> None:
+def busy(db: Database, amina_id: str, home: str, there: There) -> None:
     """Stores what makes all parts of pages show: figures, notices, log entries, an invitation."""
     now_ms = clock.now_ms()
     for days in (0, 1, 40):
         rolled_up(
             db,
-            amina,
+            amina_id,
             now_ms - days * DAY_MS,
             delivered=5,
             sent=2,
@@ -49,18 +49,18 @@ def busy(db: Database, amina: str, home: str, there: There) -> None:
             credits=10,
         )
     with db.write() as tx:
-        ledger.grant(tx, amina, 20, "a gift", now_ms=now_ms)
-        wallet.set_low_balance(tx, amina, wallet.Thresholds(100, 5_000_000))
-        members.invite(tx, amina, "bilal@example.com", Role.VIEWER, now_ms=now_ms)
+        ledger.grant(tx, amina_id, 20, "a gift", now_ms=now_ms)
+        wallet.set_low_balance(tx, amina_id, wallet.Thresholds(100, 5_000_000))
+        members.invite(tx, amina_id, "bilal@example.com", Role.VIEWER, now_ms=now_ms)
         author = audit_log.Author(audit_log.AuthorKind.USER, users.find(tx, EMAIL).id, EMAIL)
         for action in ACTIONS:
             audit_log.write(
-                tx, amina, author, audit_log.AuditEntry(action, None, None), now_ms=now_ms
+                tx, amina_id, author, audit_log.AuditEntry(action, None, None), now_ms=now_ms
             )
         tx.execute(webhook_endpoints.update().values(failing_since_ms=now_ms))
         keys.issue(
             tx,
-            amina,
+            amina_id,
             name="shop",
             sandbox=True,
             tier="standard",
@@ -74,14 +74,14 @@ def test_no_page_shows_english_in_french(
     visitor: Visitor,
     portal: Portal,
     db: Database,
-    amina: str,
+    amina_id: str,
     there: There,
     busy: None,
     tmp_path: Path,
 ) -> None:
     visitor.get("/portal/language/fr")
     with marked_french(tmp_path):
-        home = home_of(db, amina)
+        home = home_of(db, amina_id)
         visitor.get(home)
         typed = {"mode": "sandbox", "sender": "SANDBOX", "recipients": "233201234567", "do": "send"}
         sent = visitor.post(f"{home}/send", {**typed, "message": "amina", "once": "x"})

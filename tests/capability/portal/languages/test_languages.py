@@ -37,26 +37,26 @@ def test_a_browser_says_which_language_it_prefers(
 
 
 def test_a_choice_comes_before_what_the_browser_prefers_and_a_users_before_both(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str
 ) -> None:
     assert visitor.get("/portal/language/fr?back=/portal").status_code == 303
     assert language_of(visitor, accept="en") == "fr"
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     assert language_of(visitor, accept="en") == "fr"
     visitor.get("/portal/you")
     assert visitor.post("/portal/you/language", {"language": "en"}).status_code == 303
     assert language_of(visitor, accept="fr") == "en"
     visitor.get("/portal/you")
     assert visitor.post("/portal/you/language", {"language": "fr"}).status_code == 303
-    stranger.sign_in(EMAIL, amina)  # in another browser, which has chosen nothing
+    stranger.sign_in(EMAIL, amina_id)  # in another browser, which has chosen nothing
     assert language_of(stranger, accept="en") == "fr"
 
 
 @pytest.mark.parametrize("wrong", ["de", "", "FR", "../fr", "é" * 99])
 def test_a_language_that_there_is_not_is_refused_and_changes_nothing(
-    visitor: Visitor, amina: str, wrong: str
+    visitor: Visitor, amina_id: str, wrong: str
 ) -> None:
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     visitor.get("/portal/you")
     assert visitor.post("/portal/you/language", {"language": wrong}).status_code == 400
     assert language_of(visitor) == "en"
@@ -71,9 +71,9 @@ def test_a_link_leads_back_to_pages_of_the_portal_only(visitor: Visitor) -> None
 
 
 def test_a_mail_is_in_the_language_of_its_receiver(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     visitor.get("/portal/you")
     assert visitor.post("/portal/you/language", {"language": "fr"}).status_code == 303
     with db.write() as tx:

@@ -41,14 +41,14 @@ def answer(visitor: Visitor, path: str, text: str, mode: str = "sandbox", **more
 
 
 def test_a_conversation_shows_both_directions_in_order_and_the_list_what_was_said_last(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    wrote(db, amina, "is it open")
-    wrote(db, amina, "from the other", OTHER)
+    wrote(db, amina_id, "is it open")
+    wrote(db, amina_id, "from the other", OTHER)
     path = f"{home}/conversations/{ONE}"
     assert answer(visitor, path, "until six") == 303
     assert visitor.page.headers["location"] == f"{path}?mode=sandbox"
-    wrote(db, amina, "thanks")
+    wrote(db, amina_id, "thanks")
     assert answer(visitor, path, "see you") == 303
     assert answer(visitor, f"{home}/conversations/{OTHER}", "to the other") == 303
     shown = visitor.get(f"{path}?mode=sandbox").text
@@ -66,14 +66,14 @@ def test_a_conversation_shows_both_directions_in_order_and_the_list_what_was_sai
 
 
 def test_a_file_has_every_text_of_the_account_and_mode_and_no_formula(
-    visitor: Visitor, db: Database, amina: str, home: str, monkeypatch: pytest.MonkeyPatch
+    visitor: Visitor, db: Database, amina_id: str, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("heliograph.inbound.texts_file.PAGE", 3)
     said = [f'text {k}, "so"\nand on' for k in range(7)]
     for text in said:
-        wrote(db, amina, text)
-    wrote(db, amina, "=HYPERLINK(1)", "+SUM(1)")
-    live = wrote(db, amina, "live", sandbox=False)
+        wrote(db, amina_id, text)
+    wrote(db, amina_id, "=HYPERLINK(1)", "+SUM(1)")
+    live = wrote(db, amina_id, "live", sandbox=False)
     wrote(db, open_account(db, "chidi"), "chidi's")
 
     def rows(mode: str) -> list[dict[str, str]]:
@@ -93,15 +93,15 @@ def test_a_file_has_every_text_of_the_account_and_mode_and_no_formula(
 
 
 def test_the_list_names_each_phone_once_however_its_texts_lie(
-    visitor: Visitor, db: Database, amina: str, home: str, monkeypatch: pytest.MonkeyPatch
+    visitor: Visitor, db: Database, amina_id: str, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     phones = [f"23320000{k:04}" for k in range(9)]
     monkeypatch.setattr(conversations, "LOOKED_AT_MAX", 7)
     for text in range(4):
         for phone in phones:
-            wrote(db, amina, f"text {text}", phone)
+            wrote(db, amina_id, f"text {text}", phone)
     for _ in range(11):
-        wrote(db, amina, "again", phones[3])
+        wrote(db, amina_id, "again", phones[3])
     found: list[str] = []
     for page in visitor.pages(f"{home}/conversations?mode=sandbox&limit=2"):
         found += re.findall(r"<bdi>(\d{12})</bdi>", page.text)
@@ -109,14 +109,14 @@ def test_the_list_names_each_phone_once_however_its_texts_lie(
 
 
 def test_a_long_conversation_is_paged_without_a_gap(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     path, texts = f"{home}/conversations/{ONE}", [f"text {k}" for k in range(7)]
     for text in texts[:3]:
-        wrote(db, amina, text)
+        wrote(db, amina_id, text)
     assert answer(visitor, path, texts[3]) == 303
     for text in texts[4:]:
-        wrote(db, amina, text)
+        wrote(db, amina_id, text)
     found: list[str] = []
     for page in visitor.pages(f"{path}?mode=sandbox&limit=2"):
         found = [*re.findall(r'<p dir="auto">(.*?)</p>', page.text), *found]
@@ -124,9 +124,9 @@ def test_a_long_conversation_is_paged_without_a_gap(
 
 
 def test_nobody_sees_what_was_written_to_another_account(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    text_id = wrote(db, amina, "for amina alone")
+    text_id = wrote(db, amina_id, "for amina alone")
     assert "for amina alone" in visitor.get(f"{home}/conversations/{text_id}?mode=sandbox").text
     chidi = open_account(db, "chidi")
     stranger.sign_in("kofi@example.com", chidi)
@@ -142,11 +142,11 @@ def test_nobody_sees_what_was_written_to_another_account(
 
 @pytest.mark.parametrize("role", list(Role))
 def test_every_member_reads_and_who_may_send_answers(
-    visitor: Visitor, db: Database, amina: str, role: Role
+    visitor: Visitor, db: Database, amina_id: str, role: Role
 ) -> None:
-    wrote(db, amina, "is it open")
-    visitor.sign_in(EMAIL, amina, role)
-    path = f"{home_of(db, amina)}/conversations/{ONE}"
+    wrote(db, amina_id, "is it open")
+    visitor.sign_in(EMAIL, amina_id, role)
+    path = f"{home_of(db, amina_id)}/conversations/{ONE}"
     page = visitor.get(f"{path}?mode=sandbox")
     assert "is it open" in page.text
     assert ('name="once"' in page.text) == (role is not Role.VIEWER)
@@ -155,17 +155,17 @@ def test_every_member_reads_and_who_may_send_answers(
 
 
 def test_an_answer_comes_from_what_the_phone_wrote_to_if_texts_may_come_from_it(
-    visitor: Visitor, db: Database, amina: str, home: str, cache: ConfigCache, run_loop: Loop
+    visitor: Visitor, db: Database, amina_id: str, home: str, cache: ConfigCache, run_loop: Loop
 ) -> None:
     open_route(db)
-    grant(db, amina, credits=5)
-    wrote(db, amina, "is it open", sandbox=False)
+    grant(db, amina_id, credits=5)
+    wrote(db, amina_id, "is it open", sandbox=False)
     path = f"{home}/conversations/{ONE}"
     page = visitor.get(f"{path}?mode=live").text
     assert "This phone wrote to 4567" in page
     assert re.findall(r"<option[^>]*>(\w+)", page) == ["AMINA"]
     with db.write() as tx:
-        made = senders.register(tx, amina, "4567", sandbox=False, now_ms=clock.now_ms())
+        made = senders.register(tx, amina_id, "4567", sandbox=False, now_ms=clock.now_ms())
         senders.approve(tx, made.id, now_ms=clock.now_ms())
     run_loop(cache.refresh())
     page = visitor.get(f"{path}?mode=live").text
@@ -174,16 +174,16 @@ def test_an_answer_comes_from_what_the_phone_wrote_to_if_texts_may_come_from_it(
     assert answer(visitor, path, "until six", "live", sender="4567") == 303
     assert "until six" in visitor.get(f"{path}?mode=live").text
     with db.read() as tx:
-        newest = conversations.newest_of(tx, amina, ONE, sandbox=False)
+        newest = conversations.newest_of(tx, amina_id, ONE, sandbox=False)
         answered = tx.execute(sa.select(answering_sends.c.inbound_id)).scalars().all()
     assert newest is not None
     assert answered == [newest.id], "what the form sends names the text that it answers"
 
 
 def test_what_the_api_refuses_is_told_at_its_field_and_what_was_typed_stays(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    wrote(db, amina, "is it open")
+    wrote(db, amina_id, "is it open")
     path = f"{home}/conversations/{ONE}"
     assert answer(visitor, path, "") == 400
     assert 'id="message-error"' in visitor.page.text
@@ -209,12 +209,12 @@ def test_a_phone_is_looked_for_as_people_write_it(visitor: Visitor, home: str) -
 
 
 def test_a_name_a_binary_an_incomplete_and_an_erased_text_are_told_as_what_they_are(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     with db.write() as tx:
-        store_inbound(tx, amina, "AAEC", sender="A/B ../?", encoding="binary")
-        store_inbound(tx, amina, None)
-        store_inbound(tx, amina, "the half", parts=2)
+        store_inbound(tx, amina_id, "AAEC", sender="A/B ../?", encoding="binary")
+        store_inbound(tx, amina_id, None)
+        store_inbound(tx, amina_id, "the half", parts=2)
     listed = visitor.get(f"{home}/conversations?mode=live").text
     path = html.unescape(
         re.findall(r'href="([^"]+)">\s*<span class="who"><strong><bdi>A/B ../\?', listed)[0]
@@ -228,42 +228,42 @@ def test_a_name_a_binary_an_incomplete_and_an_erased_text_are_told_as_what_they_
 
 
 def test_a_contact_is_called_by_its_name(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    wrote(db, amina, "hello", sandbox=False)
-    stored(db, amina, name="Ama Mensah")
+    wrote(db, amina_id, "hello", sandbox=False)
+    stored(db, amina_id, name="Ama Mensah")
     for below in ("", f"/{ONE}"):
         page = visitor.get(f"{home}/conversations{below}?mode=live").text
         assert "<bdi>Ama Mensah</bdi>" in page
         assert ONE in page
 
 
-def test_hostile_texts_stay_texts(visitor: Visitor, db: Database, amina: str, home: str) -> None:
+def test_hostile_texts_stay_texts(visitor: Visitor, db: Database, amina_id: str, home: str) -> None:
     phones = [f"23320000{k:04}" for k in range(len(HOSTILE))]
     paths = [f"{home}/conversations?mode=sandbox", f"{home}/conversations/{phones[0]}?mode=sandbox"]
     with db.write() as tx:
         for phone in phones:
-            store_inbound(tx, amina, "x", sender=phone, sandbox=True)
+            store_inbound(tx, amina_id, "x", sender=phone, sandbox=True)
         for _ in HOSTILE:
-            store_inbound(tx, amina, "x", sender=phones[0], sandbox=True)
+            store_inbound(tx, amina_id, "x", sender=phones[0], sandbox=True)
     before = [structure_of(visitor.get(path).text) for path in paths]
     # no text is stored with a NUL
     texts = [text.replace("\0", "?") for text in HOSTILE]
     with db.write() as tx:
         for phone, text in zip(phones, texts, strict=True):
-            store_inbound(tx, amina, text, sender=phone, sandbox=True)
+            store_inbound(tx, amina_id, text, sender=phone, sandbox=True)
         tx.exec_driver_sql("DELETE FROM inbound WHERE text = 'x'")
         for text in texts:
-            store_inbound(tx, amina, text, sender=phones[0], sandbox=True)
+            store_inbound(tx, amina_id, text, sender=phones[0], sandbox=True)
     assert [structure_of(visitor.get(path).text) for path in paths] == before
 
 
 def test_a_phone_is_opted_out_beside_its_conversation_and_in_again(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    wrote(db, amina, "please stop texting me")
+    wrote(db, amina_id, "please stop texting me")
     path = f"{home}/conversations/{ONE}"
-    owner = OptOutOwner(amina, sandbox=True)
+    owner = OptOutOwner(amina_id, sandbox=True)
     assert answer(visitor, path, "we have heard you") == 303
     asked = visitor.get(f"{path}?mode=sandbox").text
     assert "What is queued for it, other than these, is withdrawn and refunded." in asked
@@ -274,7 +274,7 @@ def test_a_phone_is_opted_out_beside_its_conversation_and_in_again(
         assert set(found) == {"blocked"}, "what was queued for it is withdrawn"
     with db.read() as tx:
         assert opt_outs.find_suppressed(tx, owner, [ONE]) == {ONE: OptOutSource.PORTAL}
-        assert not opt_outs.is_suppressed(tx, OptOutOwner(amina, sandbox=False), ONE)
+        assert not opt_outs.is_suppressed(tx, OptOutOwner(amina_id, sandbox=False), ONE)
     page = visitor.get(f"{path}?mode=sandbox")
     assert "opted out</span>" in page.text
     assert 'name="message"' not in page.text
@@ -293,15 +293,15 @@ def test_a_phone_is_opted_out_beside_its_conversation_and_in_again(
 
 
 def test_who_has_opted_out_and_asks_for_help_is_answered_as_often_as_by_the_api(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     """What came behind the text that asks for help does not keep it from being answered."""
-    path, owner = f"{home}/conversations/{ONE}", OptOutOwner(amina, sandbox=True)
+    path, owner = f"{home}/conversations/{ONE}", OptOutOwner(amina_id, sandbox=True)
     with db.write() as tx:
-        helped = store_inbound(tx, amina, "HELP", sender=ONE, sandbox=True, keyword="help")
+        helped = store_inbound(tx, amina_id, "HELP", sender=ONE, sandbox=True, keyword="help")
         now_ms = clock.now_ms()
         opt_outs.suppress(tx, owner, [ONE], source=OptOutSource.KEYWORD, now_ms=now_ms)
-    wrote(db, amina, "is anybody there")
+    wrote(db, amina_id, "is anybody there")
     page = visitor.get(f"{path}?mode=sandbox").text
     assert "it has asked for help, so it can still be answered" in page
     assert "Opt in again" in page
@@ -317,7 +317,7 @@ def test_who_has_opted_out_and_asks_for_help_is_answered_as_often_as_by_the_api(
     assert 'name="message"' not in page, "the API refuses a third answer"
     assert "none can be sent to this phone" in page
     with db.write() as tx:
-        store_inbound(tx, amina, "AIDE", sender=ONE, sandbox=True, keyword="aide")
+        store_inbound(tx, amina_id, "AIDE", sender=ONE, sandbox=True, keyword="aide")
     assert answer(visitor, path, "Once more") == 303
     clock.move(by_ms=clock.DAY_MS + 1)
     try:
@@ -327,9 +327,9 @@ def test_who_has_opted_out_and_asks_for_help_is_answered_as_often_as_by_the_api(
 
 
 def test_what_has_no_phone_number_cannot_be_opted_out(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    named = wrote(db, amina, "an offer", "MTN")
+    named = wrote(db, amina_id, "an offer", "MTN")
     page = visitor.get(f"{home}/conversations/{named}?mode=sandbox")
     assert "Opt out" not in page.text
     sent = visitor.post(f"{home}/conversations/{named}/opt-out", {"mode": "sandbox", "do": "add"})

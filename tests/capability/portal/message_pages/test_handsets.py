@@ -57,10 +57,10 @@ def test_a_phone_that_heard_nothing_is_empty_and_what_is_no_number_is_none(
 
 @pytest.mark.parametrize("role", list(Role))
 def test_every_member_looks_and_only_who_may_send_is_offered_to(
-    visitor: Visitor, db: Database, amina: str, role: Role
+    visitor: Visitor, db: Database, amina_id: str, role: Role
 ) -> None:
-    visitor.sign_in(EMAIL, amina, role)
-    home = home_of(db, amina)
+    visitor.sign_in(EMAIL, amina_id, role)
+    home = home_of(db, amina_id)
     for path in ("/handsets", f"/handsets/{ONE}"):
         page = visitor.get(home + path)
         assert (page.status_code, "Send a text" in page.text) == (200, role is not Role.VIEWER)
@@ -83,10 +83,10 @@ def test_the_phones_of_another_account_show_nothing(
 
 
 def test_a_live_text_is_shown_only_if_its_route_leads_to_the_simulator(
-    visitor: Visitor, db: Database, amina: str, home: str, cache: ConfigCache, run_loop: Loop
+    visitor: Visitor, db: Database, amina_id: str, home: str, cache: ConfigCache, run_loop: Loop
 ) -> None:
     send(visitor, home, ONE, "of the sandbox")
-    grant(db, amina, credits=2)
+    grant(db, amina_id, credits=2)
     open_route(db)
     open_carrier(db, prefix=ABROAD[:3])
     run_loop(cache.refresh())
@@ -164,14 +164,14 @@ def test_a_form_that_is_sent_twice_writes_once_and_two_phones_write_the_same(
 
 
 def test_a_phone_writes_live_to_a_number_of_the_simulator_and_to_no_other(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     open_carrier(db, "gh-main")
     chidi = open_account(db, "chidi")
     with db.write() as tx:
         for digits, carrier, account in (
-            ("4567", "simulator", amina),
-            ("4568", "gh-main", amina),
+            ("4567", "simulator", amina_id),
+            ("4568", "gh-main", amina_id),
             ("4569", "simulator", chidi),
         ):
             inbound.add_number(tx, digits, carrier, account, now_ms=clock.now_ms())
@@ -196,10 +196,10 @@ def test_a_text_that_no_phone_could_send_is_refused_at_its_field(
 
 @pytest.mark.parametrize("role", list(Role))
 def test_only_who_may_send_has_a_phone_write(
-    visitor: Visitor, db: Database, amina: str, role: Role
+    visitor: Visitor, db: Database, amina_id: str, role: Role
 ) -> None:
-    visitor.sign_in(EMAIL, amina, role)
-    path = f"{home_of(db, amina)}/handsets/{ONE}"
+    visitor.sign_in(EMAIL, amina_id, role)
+    path = f"{home_of(db, amina_id)}/handsets/{ONE}"
     assert ('name="once"' in visitor.get(path).text) == (role is not Role.VIEWER)
     answered = write(visitor, path, "sandbox SANDBOX", "hello", once="x")
     assert answered == (403 if role is Role.VIEWER else 303)
@@ -220,12 +220,12 @@ def test_a_phone_says_stop_and_start_in_sandbox_and_is_answered(
 
 
 def test_own_keywords_of_the_sandbox_are_answered_there(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     with db.write() as tx:
         for sandbox, reply in ((True, "Tried: rice."), (False, "Live: rice.")):
             body = {"keyword": "RICE", "reply": reply}
-            save_keyword_for(tx, KeywordOwner(amina, sandbox), body, None, clock.now_ms())
+            save_keyword_for(tx, KeywordOwner(amina_id, sandbox), body, None, clock.now_ms())
     path = f"{home}/handsets/{ONE}"
     assert write(visitor, path, "sandbox SANDBOX", "rice!") == 303
     shown = visitor.get(path).text

@@ -36,8 +36,8 @@ def sent(house: House, run_loop: Loop) -> Iterator[Send]:
 @pytest.fixture
 def root(house: House, visitor: Visitor) -> str:
     """Returns the path of the account's pages; its owner is signed in."""
-    visitor.sign_in(EMAIL, house.amina)
-    return home_of(house.db, house.amina)
+    visitor.sign_in(EMAIL, house.amina_id)
+    return home_of(house.db, house.amina_id)
 
 
 def rows(visitor: Visitor, path: str) -> list[dict[str, str]]:
@@ -153,7 +153,7 @@ def test_a_message_shows_who_was_told_and_what_became_of_it(
     unheard = sent()
     run_loop(answered(house))
     assert "No webhook was told of this message." in words(visitor, f"{root}/messages/{unheard}")
-    listening, _ = endpoint(house.db, house.amina, "http://127.0.0.1:9/amina")
+    listening, _ = endpoint(house.db, house.amina_id, "http://127.0.0.1:9/amina")
     heard = sent("233201234568")
     run_loop(answered(house))
     said = words(visitor, f"{root}/messages/{heard}")

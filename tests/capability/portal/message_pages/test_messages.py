@@ -47,8 +47,8 @@ def sent(house: House, run_loop: Loop) -> Iterator[Send]:
 @pytest.fixture
 def root(house: House, visitor: Visitor) -> str:
     """Returns the path of the account's pages; its owner is signed in."""
-    visitor.sign_in(EMAIL, house.amina)
-    return home_of(house.db, house.amina)
+    visitor.sign_in(EMAIL, house.amina_id)
+    return home_of(house.db, house.amina_id)
 
 
 def listed(visitor: Visitor, path: str) -> list[str]:
@@ -96,7 +96,7 @@ def test_a_time_span_is_typed_as_the_clocks_of_the_account_show_it(
 ) -> None:
     first, hour = sent(), timedelta(hours=1)
     with house.db.write() as tx:
-        accounts.change(tx, house.amina, time_zone="Asia/Kathmandu")
+        accounts.change(tx, house.amina_id, time_zone="Asia/Kathmandu")
     now = datetime.fromtimestamp(clock.now_ms() / 1_000, ZoneInfo("Asia/Kathmandu"))
     for at, since, until in ((now - hour, [first], []), (now + hour, [], [first])):
         typed = f"{at:%Y-%m-%dT%H:%M}"

@@ -36,16 +36,16 @@ def figures(page: str) -> dict[str, str]:
 
 
 def test_a_report_adds_up_the_account_and_the_mode_alone_beside_the_days_before(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     now_ms, day_ms = clock.now_ms(), 86_400_000
     chidi = open_account(db, "chidi")
     delivered = {"delivered": 3, "within_5_s": 3, "segments": 6, "credits": 6}
-    rolled_up(db, amina, now_ms, **delivered)
-    rolled_up(db, amina, now_ms, type="otp", failed=1, expired=1, segments=1)
-    rolled_up(db, amina, now_ms - day_ms, country_code="NG", sender="MANGO", sent=4, segments=4)
-    rolled_up(db, amina, now_ms - 8 * day_ms, delivered=4, within_5_s=4)
-    rolled_up(db, amina, now_ms, sandbox=True, delivered=50)
+    rolled_up(db, amina_id, now_ms, **delivered)
+    rolled_up(db, amina_id, now_ms, type="otp", failed=1, expired=1, segments=1)
+    rolled_up(db, amina_id, now_ms - day_ms, country_code="NG", sender="MANGO", sent=4, segments=4)
+    rolled_up(db, amina_id, now_ms - 8 * day_ms, delivered=4, within_5_s=4)
+    rolled_up(db, amina_id, now_ms, sandbox=True, delivered=50)
     rolled_up(db, chidi, now_ms, delivered=70)
     shown = figures(visitor.get(f"{home}/reports?days=7").text)
     assert shown["Messages"] == "8"
@@ -73,15 +73,15 @@ def test_a_report_adds_up_the_account_and_the_mode_alone_beside_the_days_before(
 
 
 def test_days_begin_when_the_clocks_of_the_account_say_so(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     with db.write() as tx:
-        accounts.change(tx, amina, time_zone="Asia/Kathmandu")
+        accounts.change(tx, amina_id, time_zone="Asia/Kathmandu")
     today = datetime.now(KATHMANDU).date()
     midnight = midnight_ms(today, KATHMANDU)
     assert midnight % 3_600_000 == QUARTER_MS
-    rolled_up(db, amina, midnight, delivered=5)
-    rolled_up(db, amina, midnight - 1, delivered=2)
+    rolled_up(db, amina_id, midnight, delivered=5)
+    rolled_up(db, amina_id, midnight - 1, delivered=2)
     days = table(visitor, home, "days")
     assert [line["messages"] for line in days[-2:]] == ["2", "5"]
     assert days[-1]["day"] == str(today)
@@ -145,10 +145,10 @@ def test_an_account_that_sent_nothing_sees_what_to_do_and_no_plots(
 
 
 def test_each_plot_of_the_overview_is_there_as_a_file(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    rolled_up(db, amina, clock.now_ms(), failed=3, expired=2, blocked=1)
-    rolled_up(db, amina, clock.now_ms() - 8 * QUARTER_MS, delivered=4)
+    rolled_up(db, amina_id, clock.now_ms(), failed=3, expired=2, blocked=1)
+    rolled_up(db, amina_id, clock.now_ms() - 8 * QUARTER_MS, delivered=4)
     page = html.unescape(visitor.get(home).text)
     hours, days = re.findall(r'href="([^"]+)">Save as CSV<', page)
     lines = list(csv.DictReader(io.StringIO(visitor.get(hours).text)))
@@ -164,7 +164,7 @@ def test_each_plot_of_the_overview_is_there_as_a_file(
 
 
 def test_an_account_in_sandbox_only_sees_what_it_sent_there(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
     with db.write() as tx:
         zed = accounts.create(tx, "zed", "GH", sandbox=True, now_ms=clock.now_ms()).id
@@ -181,9 +181,9 @@ def test_an_account_in_sandbox_only_sees_what_it_sent_there(
 
 
 def test_the_overview_says_why_messages_failed(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    rolled_up(db, amina, clock.now_ms(), failed=3, expired=2, blocked=1)
+    rolled_up(db, amina_id, clock.now_ms(), failed=3, expired=2, blocked=1)
     page = visitor.get(home).text
     assert re.findall(r"<code>(\w+)</code>.*?>(\d+)</td>", page, re.S) == [
         ("expired", "2"),

@@ -28,9 +28,9 @@ def upload(visitor: Visitor, path: str, content: bytes, name: str = "letter.pdf"
 
 
 def test_a_document_is_attached_saved_and_removed(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    sender = waiting_sender(db, amina)
+    sender = waiting_sender(db, amina_id)
     path = f"{home}/senders/{sender}/documents"
     assert f'href="{path}"' in visitor.get(f"{home}/senders").text
     assert upload(visitor, path, PDF, '"><script>.html') == 303
@@ -50,7 +50,7 @@ def test_a_document_is_attached_saved_and_removed(
     assert visitor.post(f"{path}/{document.text_id}").status_code == 303
     assert "No document is attached." in visitor.get(path).text
     with db.read() as tx:
-        logged = audit_log.page(tx, amina, PageWanted(2, None))
+        logged = audit_log.page(tx, amina_id, PageWanted(2, None))
     assert [each.entry.action for each in logged] == ["sender.detach", "sender.attach"]
 
 
@@ -76,7 +76,7 @@ def test_too_many_files_and_too_large_ones_are_told_apart(
 
 
 def test_a_sender_id_is_registered_with_its_documents_or_not_at_all(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     def register(sender: str, mode: str, *contents: bytes) -> int:
         visitor.get(f"{home}/senders")
@@ -98,7 +98,7 @@ def test_a_sender_id_is_registered_with_its_documents_or_not_at_all(
         with db.read() as tx:
             return {
                 sender.sender: [each.name for each in documents.of_sender(tx, sender)]
-                for sender in senders.page(tx, limit=9, account_id=amina)
+                for sender in senders.page(tx, limit=9, account_id=amina_id)
             }
 
     before = kept()
@@ -114,15 +114,15 @@ def test_a_sender_id_is_registered_with_its_documents_or_not_at_all(
 
 
 def test_what_was_decided_on_has_no_button_that_removes_it(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    sender = waiting_sender(db, amina)
-    decided_on = attached(db, amina, sender)
+    sender = waiting_sender(db, amina_id)
+    decided_on = attached(db, amina_id, sender)
     with db.write() as tx:
         senders.reject(tx, senders.find(tx, sender).id, "Unsigned.", now_ms=clock.now_ms())
     clock.move(1_000)
-    waiting_sender(db, amina)
-    later = attached(db, amina, sender)
+    waiting_sender(db, amina_id)
+    later = attached(db, amina_id, sender)
     path = f"{home}/senders/{sender}/documents"
     page = visitor.get(path).text
     assert f'action="{path}/{later.text_id}"' in page
@@ -134,9 +134,9 @@ def test_what_was_decided_on_has_no_button_that_removes_it(
 
 @pytest.mark.parametrize("content", [b"<script>", b"", PDF + b"\x00" * documents.OCTETS_MAX])
 def test_what_may_not_be_attached_is_told(
-    visitor: Visitor, db: Database, amina: str, home: str, content: bytes
+    visitor: Visitor, db: Database, amina_id: str, home: str, content: bytes
 ) -> None:
-    sender = waiting_sender(db, amina)
+    sender = waiting_sender(db, amina_id)
     path = f"{home}/senders/{sender}/documents"
     assert upload(visitor, path, content) in (400, 413)
     with db.read() as tx:
@@ -145,12 +145,12 @@ def test_what_may_not_be_attached_is_told(
 
 @pytest.mark.parametrize("role", list(Role))
 def test_who_registers_sender_ids_attaches_and_all_members_look(
-    visitor: Visitor, db: Database, amina: str, role: Role
+    visitor: Visitor, db: Database, amina_id: str, role: Role
 ) -> None:
-    visitor.sign_in(EMAIL, amina, role)
-    sender = waiting_sender(db, amina)
-    document = attached(db, amina, sender)
-    path = f"{home_of(db, amina)}/senders/{sender}/documents"
+    visitor.sign_in(EMAIL, amina_id, role)
+    sender = waiting_sender(db, amina_id)
+    document = attached(db, amina_id, sender)
+    path = f"{home_of(db, amina_id)}/senders/{sender}/documents"
     may = role in (Role.OWNER, Role.MARKETER)
     assert ("Attach a document" in visitor.get(path).text) == may
     assert upload(visitor, path, PDF) == (303 if may else 403)
@@ -158,11 +158,11 @@ def test_who_registers_sender_ids_attaches_and_all_members_look(
 
 
 def test_another_accounts_documents_are_not_found(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     chidi = open_account(db, "chidi")
     theirs = waiting_sender(db, chidi, "CHIDISHOP")
-    document, own = attached(db, chidi, theirs), waiting_sender(db, amina)
+    document, own = attached(db, chidi, theirs), waiting_sender(db, amina_id)
     for sender in (theirs, own):
         path = f"{home}/senders/{sender}/documents/{document.text_id}"
         assert visitor.get(f"{path}/file").status_code == 404

@@ -41,12 +41,12 @@ def entries(db: Database, account_id: str) -> list[tuple[str, str, str | None]]:
 
 
 def test_an_owner_changes_the_settings_and_the_audit_log_says_what_they_were(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    before = account_of(db, amina)
+    before = account_of(db, amina_id)
     visitor.get(f"{home}/settings")
     assert visitor.post(f"{home}/settings", GIVEN).status_code == 303
-    after = account_of(db, amina)
+    after = account_of(db, amina_id)
     assert after == before._replace(
         name="Amina Foods Ltd",
         country_code="NG",
@@ -54,14 +54,14 @@ def test_an_owner_changes_the_settings_and_the_audit_log_says_what_they_were(
         countries=("GH", "NG"),
         daily_credits=500,
     )
-    told = entries(db, amina)
+    told = entries(db, amina_id)
     assert {(by, action) for by, action, _ in told} == {(EMAIL, "settings.change")}
     details = [detail for _, _, detail in told]
     assert len(details) == 5
     assert "time_zone: UTC → Africa/Lagos" in details
     assert "countries: none → GH, NG" in details
     assert visitor.post(f"{home}/settings", GIVEN).status_code == 303
-    assert len(entries(db, amina)) == 5  # nothing was changed the second time
+    assert len(entries(db, amina_id)) == 5  # nothing was changed the second time
 
 
 def test_what_was_done_is_said_once_on_the_page_that_follows(visitor: Visitor, home: str) -> None:
@@ -95,17 +95,17 @@ LIMITED = {**GIVEN, "countries": "GH NG", "daily_credits": "500"}
     ],
 )
 def test_an_owner_tightens_the_operators_limits_and_never_loosens_them(
-    visitor: Visitor, db: Database, amina: str, home: str, field: str, value: str, is_taken: bool
+    visitor: Visitor, db: Database, amina_id: str, home: str, field: str, value: str, is_taken: bool
 ) -> None:
     with db.write() as tx:
-        accounts.change(tx, amina, countries=["GH", "NG"], daily_credits=500)
-    before = account_of(db, amina)
+        accounts.change(tx, amina_id, countries=["GH", "NG"], daily_credits=500)
+    before = account_of(db, amina_id)
     visitor.get(f"{home}/settings")
     answer = visitor.post(f"{home}/settings", {**LIMITED, field: value})
     assert answer.status_code == (303 if is_taken else 400), answer.text
     if not is_taken:
         assert f'id="{field}-error"' in answer.text
-        assert account_of(db, amina) == before
+        assert account_of(db, amina_id) == before
 
 
 @pytest.mark.judged_in_python
@@ -124,24 +124,24 @@ def test_an_owner_tightens_the_operators_limits_and_never_loosens_them(
     ],
 )
 def test_what_is_wrong_is_told_at_its_field_kept_and_changes_nothing(
-    visitor: Visitor, db: Database, amina: str, home: str, field: str, value: str
+    visitor: Visitor, db: Database, amina_id: str, home: str, field: str, value: str
 ) -> None:
-    before = account_of(db, amina)
+    before = account_of(db, amina_id)
     visitor.get(f"{home}/settings")
     answer = visitor.post(f"{home}/settings", {**GIVEN, field: value})
     assert answer.status_code == 400
     assert f'id="{field}-error"' in answer.text
     assert f'value="{html.escape(value)}"' in answer.text
-    assert account_of(db, amina) == before
-    assert entries(db, amina) == []
+    assert account_of(db, amina_id) == before
+    assert entries(db, amina_id) == []
 
 
 def test_all_that_is_wrong_is_told_at_once(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     with db.write() as tx:
-        accounts.change(tx, amina, countries=["GH"], daily_credits=500)
-    before = account_of(db, amina)
+        accounts.change(tx, amina_id, countries=["GH"], daily_credits=500)
+    before = account_of(db, amina_id)
     wrong = {
         "name": "acc_1",
         "country_code": "XX",
@@ -164,24 +164,24 @@ def test_all_that_is_wrong_is_told_at_once(
         assert f'name="{name}" value="{value}"' in page, "what was typed is kept"
     page = visitor.post(f"{home}/settings", {"countries": "XX", "daily_credits": "few"}).text
     assert set(re.findall(r'id="(\w+)-error">', page)) == set(wrong)
-    assert account_of(db, amina) == before
-    assert entries(db, amina) == []
+    assert account_of(db, amina_id) == before
+    assert entries(db, amina_id) == []
 
 
 def test_a_cap_may_have_as_many_digits_as_its_refusal_says(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     visitor.get(f"{home}/settings")
     most = str(account_fields.DAILY_CREDITS_MAX)
     assert visitor.post(f"{home}/settings", {**GIVEN, "daily_credits": most}).status_code == 303
-    assert account_of(db, amina).daily_credits == account_fields.DAILY_CREDITS_MAX
+    assert account_of(db, amina_id).daily_credits == account_fields.DAILY_CREDITS_MAX
 
 
 def test_only_owners_with_a_fresh_sign_in_change_settings(
-    at_noon: None, visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+    at_noon: None, visitor: Visitor, stranger: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    before = account_of(db, amina)
-    stranger.sign_in("dev@example.com", amina, Role.DEVELOPER)
+    before = account_of(db, amina_id)
+    stranger.sign_in("dev@example.com", amina_id, Role.DEVELOPER)
     page = stranger.get(f"{home}/settings").text
     assert "Owners of the account can change these" in page
     assert "<form" not in page.split("<main")[1]
@@ -190,15 +190,15 @@ def test_only_owners_with_a_fresh_sign_in_change_settings(
     refused = visitor.post(f"{home}/settings", GIVEN)
     assert refused.status_code == 403
     assert "Confirm that it is you" in refused.text
-    assert account_of(db, amina) == before
+    assert account_of(db, amina_id) == before
 
 
 def test_the_audit_log_tells_what_people_and_programs_did_and_comes_as_a_file(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     visitor.get(f"{home}/keys/new")
     visitor.post(f"{home}/keys/new", {"name": "=shop", "mode": "sandbox", "may sms.send": "yes"})
-    [key] = made(db, amina)
+    [key] = made(db, amina_id)
     visitor.get(f"{home}/keys/{keys.text_id(key)}/revoke")
     visitor.post(f"{home}/keys/{keys.text_id(key)}/revoke")
     visitor.get(f"{home}/contacts/new")
@@ -207,19 +207,19 @@ def test_the_audit_log_tells_what_people_and_programs_did_and_comes_as_a_file(
     with db.write() as tx:
         audit_log.write(
             tx,
-            amina,
+            amina_id,
             program,
             audit_log.AuditEntry("contact.remove", "con_1"),
             now_ms=clock.now_ms(),
         )
         audit_log.write(
             tx,
-            amina,
+            amina_id,
             program,
             audit_log.AuditEntry("a.newer.action"),
             now_ms=clock.now_ms(),
         )
-    assert [action for _, action, _ in entries(db, amina)] == [
+    assert [action for _, action, _ in entries(db, amina_id)] == [
         "key.make",
         "key.revoke",
         "contact.save",
@@ -246,7 +246,7 @@ def test_the_audit_log_tells_what_people_and_programs_did_and_comes_as_a_file(
 
 
 def test_another_account_has_an_audit_log_of_its_own(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     visitor.get(f"{home}/senders")
     visitor.post(f"{home}/senders", {"sender": "SHOP"})

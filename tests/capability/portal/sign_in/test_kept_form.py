@@ -144,7 +144,7 @@ def test_a_campaign_survives_the_end_of_the_session(
 
 
 def test_only_its_user_gets_it_back_and_only_for_half_an_hour(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     path = f"{home}/keys/new"
     visitor.get(path)
@@ -152,9 +152,9 @@ def test_only_its_user_gets_it_back_and_only_for_half_an_hour(
     send(visitor, path, KEY)
     kept = visitor.cookies[KEPT_COOKIE]
     assert "till" not in kept
-    visitor.sign_in("kofi@example.com", amina)
+    visitor.sign_in("kofi@example.com", amina_id)
     assert "till" not in visitor.get(path).text
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     assert is_filled_in(visitor.get(path).text)
     for broken in (kept[:-3] + "AAA", "x", '"', "x" * 5_000):
         visitor.cookies.set(KEPT_COOKIE, broken, domain="heliograph.test")
@@ -162,7 +162,7 @@ def test_only_its_user_gets_it_back_and_only_for_half_an_hour(
         visitor.cookies.delete(KEPT_COOKIE)
     visitor.cookies.set(KEPT_COOKIE, kept, domain="heliograph.test")
     clock.move(KEPT_MS)
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     assert FILLED_IN not in visitor.get(path).text
 
 
@@ -183,16 +183,16 @@ def test_what_is_too_long_or_a_secret_is_not_kept(
 
 
 def test_what_a_stranger_types_is_shown_to_no_user(
-    visitor: Visitor, db: Database, amina: str
+    visitor: Visitor, db: Database, amina_id: str
 ) -> None:
-    home = home_of(db, amina)
+    home = home_of(db, amina_id)
     visitor.get(f"{home}/campaigns/new")
     assert KEPT not in send(visitor, f"{home}/campaigns/new", CAMPAIGN)
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     visitor.get(f"{home}/campaigns/new")
     with db.write() as tx:
         users.set_role(
-            tx, users.find(tx, EMAIL).id, amina, users.Role.VIEWER, now_ms=clock.now_ms()
+            tx, users.find(tx, EMAIL).id, amina_id, users.Role.VIEWER, now_ms=clock.now_ms()
         )
     assert KEPT not in send(visitor, f"{home}/campaigns/new", CAMPAIGN), "a role was taken"
     assert KEPT_COOKIE not in visitor.cookies
@@ -221,20 +221,20 @@ def test_nobody_knows_for_longer_than_a_day_whose_session_has_ended(
 def test_each_form_that_takes_a_fresh_sign_in_is_filled_in_again(
     visitor: Visitor,
     db: Database,
-    amina: str,
+    amina_id: str,
     home: str,
     mailbox: Mailbox,
     path: str,
     form: dict[str, str],
 ) -> None:
-    grant(db, amina, 1_000)
+    grant(db, amina_id, 1_000)
     with db.write() as tx:
         prices.set_price(tx, "GHS", "2.50", 100)
-        ledger.topup(tx, amina, "50", "paid", now_ms=clock.now_ms())
+        ledger.topup(tx, amina_id, "50", "paid", now_ms=clock.now_ms())
     visitor.get("/portal/you")
     clock.move(FRESH_MS)
     assert KEPT in send(visitor, f"{home}{path}", form)
-    visitor.sign_in(EMAIL, amina)
+    visitor.sign_in(EMAIL, amina_id)
     text = visitor.get(f"{home}{path}").text
     assert FILLED_IN in text
     for name, value in form.items():

@@ -133,7 +133,7 @@ def test_a_new_password_ends_the_other_sessions_and_links(
 
 
 def test_a_user_sees_his_sessions_and_ends_one_or_all_others(
-    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     set_password(visitor)
     sign_in(stranger, GOOD)
@@ -152,9 +152,9 @@ def test_a_user_sees_his_sessions_and_ends_one_or_all_others(
 
 @pytest.mark.parametrize("session", ["", "zz", "00" * 32, "x" * 10_000])
 def test_nobody_ends_a_session_of_others(
-    visitor: Visitor, stranger: Visitor, amina: str, home: str, session: str
+    visitor: Visitor, stranger: Visitor, amina_id: str, home: str, session: str
 ) -> None:
-    stranger.sign_in("kofi@example.com", amina)
+    stranger.sign_in("kofi@example.com", amina_id)
     theirs = stranger.get("/portal/you")
     assert theirs.status_code == 200
     visitor.get("/portal/you")

@@ -167,10 +167,10 @@ def test_an_account_that_has_signed_up_goes_live_when_the_operator_says_so(
     assert "sandbox only" not in visitor.get(home).text
 
 
-def test_a_customer_of_the_sandbox_does_not_go_live(db: Database, amina: str) -> None:
+def test_a_customer_of_the_sandbox_does_not_go_live(db: Database, amina_id: str) -> None:
     with db.write() as tx:
         customer = accounts.create(
-            tx, "bilal", "GH", parent_id=amina, sandbox=True, now_ms=clock.now_ms()
+            tx, "bilal", "GH", parent_id=amina_id, sandbox=True, now_ms=clock.now_ms()
         )
         with pytest.raises(InvalidRequest, match="stays there"):
             accounts.go_live(tx, customer.id)

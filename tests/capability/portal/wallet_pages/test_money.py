@@ -34,12 +34,12 @@ def granted(db: Database, account_id: str, count: int) -> list[str]:
 
 
 def test_a_wallet_shows_what_it_holds_and_how_it_came(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    references = granted(db, amina, 3)
+    references = granted(db, amina_id, 3)
     with db.write() as tx:
-        ledger.topup(tx, amina, "12.50", "paid", now_ms=clock.now_ms())
-        held = wallet.wallet_of(tx, amina).visible_figures
+        ledger.topup(tx, amina_id, "12.50", "paid", now_ms=clock.now_ms())
+        held = wallet.wallet_of(tx, amina_id).visible_figures
     assert entries(visitor, f"{home}/money") == references
     page = visitor.page.text
     assert f"{held.sms_credits:,}".replace(",", "\u202f") in page
@@ -49,9 +49,9 @@ def test_a_wallet_shows_what_it_holds_and_how_it_came(
 
 
 def test_every_entry_is_on_one_page_of_the_ledger(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
-    references = granted(db, amina, 25)
+    references = granted(db, amina_id, 25)
     pages = visitor.pages(f"{home}/money?type=credit_grant&limit=10")
     seen = [reference for page in pages for reference in references_on(page)]
     assert seen == references
@@ -73,12 +73,12 @@ def test_an_account_sees_its_own_ledger_only(visitor: Visitor, db: Database, hom
 
 
 def test_the_plot_shows_what_was_left_each_day_and_a_file_has_its_figures(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     assert 'class="level"' not in visitor.get(f"{home}/money").text
-    granted(db, amina, 1)
+    granted(db, amina_id, 1)
     with db.read() as tx:
-        held = wallet.wallet_of(tx, amina)
+        held = wallet.wallet_of(tx, amina_id)
     page = visitor.get(f"{home}/money").text
     assert page.count('class="level"') == DAYS
     lines = visitor.get(f"{home}/money/days/file").text.splitlines()

@@ -21,15 +21,15 @@ Held = Callable[[], Wallet]
 
 
 @pytest.fixture
-def held(db: Database, amina: str) -> Held:
+def held(db: Database, amina_id: str) -> Held:
     """Reads amina's wallet, which begins with 30.00 GHS; 100 credits are sold for 2.50 GHS."""
     with db.write() as tx:
         prices.set_price(tx, "GHS", "2.50", 100)
-        ledger.topup(tx, amina, "30.00", "paid", now_ms=clock.now_ms())
+        ledger.topup(tx, amina_id, "30.00", "paid", now_ms=clock.now_ms())
 
     def read() -> Wallet:
         with db.read() as tx:
-            return wallet.wallet_of(tx, amina)
+            return wallet.wallet_of(tx, amina_id)
 
     return read
 
@@ -128,12 +128,12 @@ def test_credits_are_bought_by_owners_who_have_signed_in_of_late(
     visitor: Visitor,
     stranger: Visitor,
     held: Held,
-    amina: str,
+    amina_id: str,
     home: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     form = offered(visitor, home, "100")
-    stranger.sign_in("dev@example.com", amina, Role.DEVELOPER)
+    stranger.sign_in("dev@example.com", amina_id, Role.DEVELOPER)
     assert "Buy credits" not in stranger.get(f"{home}/money").text
     assert stranger.get(f"{home}/money/buy").status_code == 403
     stranger.get(f"{home}/money")
@@ -190,7 +190,7 @@ def test_a_threshold_that_cannot_be_is_told_at_its_field(
 def test_a_ledger_is_a_file_of_what_its_list_selects(
     visitor: Visitor,
     db: Database,
-    amina: str,
+    amina_id: str,
     held: Held,
     home: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -201,7 +201,7 @@ def test_a_ledger_is_a_file_of_what_its_list_selects(
     for number in range(10):
         with db.write() as tx:
             at_ms = clock.now_ms()
-            ledger.grant(tx, amina, 7, "=1+1", reference=f"-{number}", now_ms=at_ms)
+            ledger.grant(tx, amina_id, 7, "=1+1", reference=f"-{number}", now_ms=at_ms)
     page = visitor.get(f"{home}/money/export")
     assert page.headers["content-type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(page.text)))
@@ -215,11 +215,11 @@ def test_a_ledger_is_a_file_of_what_its_list_selects(
 
 
 def test_a_reference_narrows_the_ledger(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:
     for reference in ("first", "second"):
         with db.write() as tx:
-            ledger.grant(tx, amina, 7, f"the {reference}", reference, now_ms=clock.now_ms())
+            ledger.grant(tx, amina_id, 7, f"the {reference}", reference, now_ms=clock.now_ms())
     page = visitor.get(f"{home}/money?reference=second")
     assert ("the first" in page.text, "the second" in page.text) == (False, True)
     assert EMAIL in page.text

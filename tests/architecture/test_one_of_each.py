@@ -52,7 +52,6 @@ SAME_BY_CHANCE: Final = {
     "RAW_OCTETS_MAX": "what is kept of a receipt, and what its column can have",
     "REFERENCE_MAX": COLUMN,
     "ROWS_AT_ONCE": OWN_LIMIT,
-    "STATUSES": "commands are described before the rooms are imported (docs/decisions/cli.md)",
     "SUSPENDED": WORD,
     "TELL_S": PACE,
     "TEXTS_KEPT_MAX": OWN_LIMIT,

@@ -2,12 +2,13 @@
 
 import sqlalchemy as sa
 
+from heliograph.campaigns.states import CAMPAIGN
 from heliograph.database.database import RawId, metadata
 from heliograph.database.postgresql.table_options import only_where
 from heliograph.messages.tables import GROUP_ID
 
 NAME_MAX = 128
-STATUSES = ("draft", "scheduled", "sending", "paused", "completed", "canceled", "failed")
+STATUSES = CAMPAIGN.states
 
 campaigns = sa.Table(
     "campaigns",
@@ -97,7 +98,7 @@ campaigns = sa.Table(
         comment="completed, canceled or failed: nothing will be sent any more",
     ),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
-    sa.CheckConstraint(f"status IN ({', '.join(map(repr, STATUSES))})", name="campaigns_status"),
+    sa.CheckConstraint(CAMPAIGN.is_in(*CAMPAIGN.states), name="campaigns_status"),
     sa.Index("campaigns_by_account", "account_id", "sandbox", "id"),
     sa.Index(
         "campaigns_at_work",

@@ -11,9 +11,10 @@ import sqlalchemy as sa
 from heliograph.database.database import RawId, metadata
 from heliograph.database.postgresql.table_options import only_where
 from heliograph.database.pruning import PruningRule
+from heliograph.messages.states import MESSAGE, SEGMENT
 
 SEND_TYPES = ("sms", "otp", "campaign")
-STATUSES = ("queued", "sent", "delivered", "failed")
+STATUSES = MESSAGE.states
 ERROR_CODES = (
     "carrier_rejected",
     "undeliverable",
@@ -25,7 +26,6 @@ ERROR_CODES = (
     "no_route",
 )
 DECISIONS = ("sent", "delivered", "undeliverable", "canceled", "resent", "receipt")
-
 GROUP_ID = sa.Integer  # small: each message has a place for it
 
 # What belongs together beyond one send: a campaign's messages. So reports and tallies need not know
@@ -225,7 +225,7 @@ messages = sa.Table(
     sa.Column("delivered_at_ms", sa.BigInteger, nullable=True),
     sa.Column("failed_at_ms", sa.BigInteger, nullable=True),
     sa.Column("group_id", GROUP_ID, nullable=True),
-    sa.CheckConstraint(f"status IN ({', '.join(map(repr, STATUSES))})", name="messages_status"),
+    sa.CheckConstraint(MESSAGE.is_in(*MESSAGE.states), name="messages_status"),
     sa.CheckConstraint("refunded >= 0 AND refunded <= credits", name="messages_refunded"),
     sa.CheckConstraint("(status = 'failed') = (error_code IS NOT NULL)", name="messages_error"),
     sa.Index("messages_by_recipient", "account_id", "recipient"),
@@ -282,7 +282,7 @@ inflight = sa.Table(
     sa.Column("prefix", sa.String(15), nullable=False),
     sa.Column("expires_at_ms", sa.BigInteger, nullable=False),
     sa.Column("since_ms", sa.BigInteger, nullable=False),
-    sa.CheckConstraint("state IN ('claimed', 'submitting', 'in_doubt')", name="inflight_state"),
+    sa.CheckConstraint(SEGMENT.is_in(*SEGMENT.states), name="inflight_state"),
 )
 
 # A carrier's id of a segment. The submit answer and the receipt both upsert it: whoever comes

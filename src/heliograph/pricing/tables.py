@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from heliograph.base.short_texts import EMAIL_MAX, REASON_MAX
 from heliograph.database.database import RawId, metadata
 from heliograph.database.pruning import PruningRule
-from heliograph.pricing.states import SHEETS_KEPT_MS
+from heliograph.pricing.states import SHEET, SHEETS_KEPT_MS
 
 SHEET_NAME_MAX: Final = 128  # characters of a file's name
 
@@ -44,9 +44,7 @@ rate_sheets = sa.Table(
     sa.Column("allows_loss", sa.Boolean, nullable=False),
     sa.Column("reason", sa.String(REASON_MAX), nullable=True),
     sa.Column("ended_at_ms", sa.BigInteger, nullable=True, comment="applied or withdrawn"),
-    sa.CheckConstraint(
-        "status IN ('uploaded', 'planned', 'applied', 'withdrawn')", name="rate_sheets_status"
-    ),
+    sa.CheckConstraint(SHEET.is_in(*SHEET.states), name="rate_sheets_status"),
     sa.Index("rate_sheets_by_time", "status", "effective_at_ms"),
 )
 

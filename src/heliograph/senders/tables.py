@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 from heliograph.database.database import RawId, metadata
+from heliograph.senders.states import SENDER
 
 DOCUMENT_NAME_MAX = 100  # characters, which fit into a line
 
@@ -27,9 +28,7 @@ senders = sa.Table(
     sa.Column("is_default", sa.Boolean, nullable=False),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.Column("decided_at_ms", sa.BigInteger, nullable=True),
-    sa.CheckConstraint(
-        "status IN ('submitted', 'approved', 'rejected', 'suspended')", name="senders_status"
-    ),
+    sa.CheckConstraint(SENDER.is_in(*SENDER.states), name="senders_status"),
     sa.Index("senders_once", "account_id", "sandbox", "folded", unique=True),
     sa.Index("senders_by_skeleton", "skeleton"),
 )

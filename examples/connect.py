@@ -1,5 +1,5 @@
-"""Connect, from a partner's side: a customer is provisioned, given credits, and acted for. Nothing
-but Python's standard library.
+"""Shows Connect from a partner's side: it provisions a customer, gives it credits, and acts for it.
+It needs nothing but Python's standard library.
 
     API_KEY=sk_test_… python examples/connect.py
 
@@ -19,7 +19,7 @@ HEADERS = {"Authorization": f"Bearer {os.environ['API_KEY']}", "Content-Type": "
 
 
 class Refused(Exception):
-    """What the service would not do: `error` is that of its answer."""
+    """Says what the service would not do: `error` is that of its answer."""
 
     def __init__(self, answer: dict[str, Any]) -> None:
         super().__init__(answer["message"])
@@ -29,7 +29,7 @@ class Refused(Exception):
 def call(
     path: str, body: dict[str, Any] | None = None, *, key: str | None = None
 ) -> dict[str, Any]:
-    """A GET, or a POST of `body`; with an Idempotency-Key it is safe to repeat."""
+    """Sends a GET, or a POST of `body`. With an Idempotency-Key it is safe to repeat."""
     headers = {**HEADERS, "Idempotency-Key": key} if key else HEADERS
     try:
         with urlopen(

@@ -1,4 +1,5 @@
-"""Sends a one-time password and verifies what comes back. Python 3.11 or newer, nothing to install.
+"""Sends a one-time password and verifies what comes back. It needs Python 3.11 or newer, and
+nothing else.
 
     API_KEY=sk_test_… python examples/otp.py 233201234567
 
@@ -18,7 +19,7 @@ TIMEOUT_S = 15
 
 
 def post(path: str, body: dict[str, str]) -> tuple[int, dict[str, Any]]:
-    """Status and body of the answer, whether it is a success or not."""
+    """Returns status and body of the answer, whether it is a success or not."""
     headers = {
         "Authorization": f"Bearer {os.environ['API_KEY']}",
         "Content-Type": "application/json",

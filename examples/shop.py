@@ -1,5 +1,5 @@
-"""The site plugin, from a shop's side: it links itself, shows its account's status, notifies a
-customer, and syncs its log. Nothing but Python's standard library.
+"""Shows the site plugin from a shop's side: it links itself, shows its account's status, notifies a
+customer, and syncs its log. It needs nothing but Python's standard library.
 
     API_KEY=sk_test_… python examples/shop.py
 
@@ -42,7 +42,7 @@ TEMPLATE = (
 def call(
     path: str, body: dict[str, Any] | None = None, *, key: str | None = None
 ) -> dict[str, Any]:
-    """A GET, or a POST of `body`; with an Idempotency-Key it is safe to repeat."""
+    """Sends a GET, or a POST of `body`. With an Idempotency-Key it is safe to repeat."""
     headers = {**HEADERS, "Idempotency-Key": key} if key else HEADERS
     try:
         with urlopen(

@@ -1,4 +1,4 @@
-"""`python -m tools.pictures`: takes the pictures of the documents again, from the browser tests.
+"""Takes the pictures of the documents again, from the browser tests: `python -m tools.pictures`.
 
 The tests take a picture of each page (tests/support/portal/browsing.py) into build/portal, when
 HELIOGRAPH_TEST_PICTURES=1. Those below go to docs/pictures, in the light theme and 1,440 pixels

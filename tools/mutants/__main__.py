@@ -1,4 +1,4 @@
-"""`python -m tools.mutants`: how many mutants of the files in `rows.py` their tests kill.
+"""Says how many mutants of the files in `rows.py` their tests kill: `python -m tools.mutants`.
 
 It prints each survivor, and a table at the end. The exit status is 0 when everything was measured,
 whatever came out, and 1 when the tests of a row fail, or take too long, without a mutant.

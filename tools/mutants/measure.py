@@ -19,7 +19,7 @@ PASSED, FAILED, TOO_LONG = "passed", "failed", "too long"
 
 
 class Copy:
-    """This is a copy of the checkout's files. Tests import its package, not the installed one."""
+    """Holds a copy of the checkout's files. Tests import its package, not the installed one."""
 
     def __init__(self, root: Path) -> None:
         self.root = root

@@ -26,7 +26,7 @@ ANNOTATIONS: Final = ("annotation", "returns")
 
 
 class Mutant(NamedTuple):
-    """This is a source file with one fault. `before` and `after` are the statement that was
+    """Holds a source file with one fault. `before` and `after` are the statement that was
     changed, laid out in one line.
     """
 
@@ -69,7 +69,7 @@ def sample(mutants: Sequence[Mutant], at_most: int, seed: int) -> list[Mutant]:
 
 
 class _Place(NamedTuple):
-    """This is a node, and where it stands in the node above it."""
+    """Holds a node, and where it stands in the node above it."""
 
     parent: ast.AST
     field: str

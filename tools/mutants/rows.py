@@ -1,4 +1,4 @@
-"""The files whose tests are measured, and the tests that stand for each of them.
+"""Lists the files whose tests are measured, and the tests that stand for each of them.
 
 These tests run in seconds, on SQLite. Other tests may kill a mutant that survives here.
 """

@@ -1,4 +1,4 @@
-"""`python -m tools.states`: writes the page."""
+"""Writes the page of states: `python -m tools.states`."""
 
 from tools.states.page import DOCUMENT, document
 

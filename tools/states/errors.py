@@ -1,4 +1,4 @@
-"""Why a message has failed."""
+"""Makes the section that says why a message has failed."""
 
 from collections import defaultdict
 from collections.abc import Iterator

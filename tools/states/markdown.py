@@ -1,4 +1,4 @@
-"""The parts that the page of states is made of: diagrams and tables."""
+"""Makes the parts of the page of states: diagrams and tables."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,5 @@
-"""What answers and receipts make of a message: the code that settles them is asked."""
+"""Makes the sections that say what answers and receipts make of a message. The code that settles
+them is asked."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -28,7 +29,7 @@ def answers() -> Iterator[str]:
 
 
 def _after_answer(outcome: Outcome) -> tuple[str, str]:
-    """What becomes of a queued message of one segment, try after try; and of its credits."""
+    """Returns what becomes of a queued message of one segment, and what of its credits."""
     if outcome is Outcome.UNANSWERED:
         return "stays `queued`; the segment is `in_doubt`", "as they are"
     told = []
@@ -87,7 +88,7 @@ def _after_receipt(state: ReceiptState) -> tuple[str, str]:
 
 
 def _row(status: str, parts_accepted: int = 0) -> MessageRow:
-    """A message of one segment."""
+    """Returns a message of one segment."""
     return MessageRow(
         _ID,
         _ID,

@@ -1,4 +1,4 @@
-"""The page: which sections it has, in which order."""
+"""Puts the page together: it says which sections the page has, in which order."""
 
 from pathlib import Path
 from typing import Final

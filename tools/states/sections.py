@@ -1,4 +1,4 @@
-"""The sections about each kind of thing that has states."""
+"""Makes the sections about each kind of thing that has states."""
 
 from collections.abc import Iterator
 

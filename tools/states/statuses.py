@@ -1,4 +1,4 @@
-"""What each command_status of an answer counts as."""
+"""Makes the section that says what each command_status of an answer counts as."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

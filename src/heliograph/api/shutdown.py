@@ -133,8 +133,8 @@ class Server(uvicorn.Server):
         self._end()
 
     def _answer_on(self, grace_s: float) -> None:
-        """Goes on answering for a while, by which who distributes requests has noticed, and clients
-        have let go of their connections.
+        """Goes on answering for a while. By its end, a proxy that distributes requests has noticed
+        that this process stops, and clients have let go of their connections.
         """
         log.info("stopping", drain_s=grace_s)
         self._close_connections()

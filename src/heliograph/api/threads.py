@@ -1,5 +1,5 @@
-"""What blocks is run for an account in threads. One account has some of them at a time, never
-all, so slow reports hold up nobody else.
+"""Runs work that blocks in threads, counted by account. One account has some of the threads at a
+time, and never all of them, so its slow reports hold up nobody else.
 """
 
 import asyncio

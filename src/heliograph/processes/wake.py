@@ -64,7 +64,7 @@ class WakeSender:
 
 
 async def listen(redis_url: str, wake: Callable[[set[int]], None]) -> None:
-    """Wakes what is told of, until cancelled."""
+    """Wakes the carriers that other processes name, until it is cancelled."""
     await repeat(
         partial(_hear, redis_url, wake),
         wait=LISTEN_AGAIN_S,

@@ -19,7 +19,10 @@ import pytest
 
 from tests.support.sources import PACKAGE, ROOT, nodes_of, sources
 
-FOLDERS: Final = (PACKAGE, ROOT / "bench", ROOT / "tests")
+FOLDERS: Final = (
+    PACKAGE,
+    *(ROOT / folder for folder in ("assets", "bench", "examples", "tests", "tools")),
+)
 QUESTION_WORD: Final = re.compile(
     r"(What|Who|Whom|Whose|Whether|How|Which|Where|Why|Whoever|Whatever|Whichever|Wherever)\b"
 )

@@ -192,7 +192,7 @@ def _debit(
     now_ms: int,
 ) -> ServiceError | None:
     cost = accepted.priced.credits_required
-    if request.sandbox:  # the one place where charging is skipped
+    if request.sandbox:  # nothing is charged
         if any(number % 1_000 == int(SANDBOX_NO_CREDITS) for number in accepted.priced.recipients):
             return InsufficientCredits(SIMULATED_NO_CREDITS, required=cost, available=0)
         return None

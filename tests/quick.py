@@ -5,6 +5,9 @@ A changed module is tested by the unit tests that import it or its room, by its 
 tests/capability, and by whatever test file imports it by name. If that folder has folders, as that
 of messages, only the one of the changed file is chosen, and what stands beside them.
 
+If a module defines endpoints, the tests that send requests to them are chosen, too. A property is
+chosen if its test imports the module by name.
+
 Another file of a room, such as a template, is tested like a module that nobody imports. A changed
 helper is tested by the test files that import it, a conftest.py by those of its folder, and a
 changed test file by itself. tests/architecture is always chosen.
@@ -17,7 +20,7 @@ import ast
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +30,27 @@ WITHIN_S: Final = 55.0
 TESTS: Final = ROOT / "tests"
 MAIN: Final = ("origin/main", "main")
 # they start processes, and take minutes
-LONG: Final = ("crash/", "faults/", "browser/", "wire/", "property/")
+LONG: Final = ("crash/", "faults/", "browser/", "wire/", "property/machines/")
+ONLY_BY_NAME: Final = "property/"
+# where a room's endpoints are asked, as they are from outside; below tests/api
+ENDPOINT_TESTS: Final = {
+    "api": ("http/test_pages.py", "http/test_ready.py", "every_endpoint/test_guards.py"),
+    "campaigns": ("sending/test_campaigns.py",),
+    "connect": ("connect/",),
+    "contacts": ("contacts/",),
+    "inbound": ("inbound/",),
+    "messages": (
+        "sending/test_messages.py",
+        "sending/test_refusals.py",
+        "sending/test_sms_send.py",
+    ),
+    "opt_outs": ("inbound/test_opt_outs.py",),
+    "otp": ("sending/test_otp.py",),
+    "plugin": ("plugin/test_plugin.py",),
+    "senders": ("sending/test_sender_ids.py",),
+    "wallet": ("wallet/",),
+}
+DEFINES_ENDPOINTS: Final = ("api.py", "request.py", "requests.py")
 EVERY_PAGE: Final = ("test_every_", "test_hostile_")
 SLOW_ARCHITECTURE: Final = (
     "test_documents.py",
@@ -60,6 +83,7 @@ def choose(changed: list[str]) -> dict[str, str]:
     modules = {module for name in changed if (module := _module_of(name))}
     places = {place for name in changed if (place := _place_of(name))}
     below = {str(Path(name).parent) for name in changed if Path(name).name == "conftest.py"}
+    asking = tuple(sorted(f"api/{test}" for name in changed for test in _endpoint_tests(name)))
     chosen = {name: "it has changed" for name in changed if _is_test(name)}
     near, of_room = {}, {}
     for source in sources(TESTS):
@@ -72,9 +96,11 @@ def choose(changed: list[str]) -> dict[str, str]:
         place = next((each for each in sorted(places) if _is_of(source.path, each, imported)), None)
         if direct := sorted(modules & imported):
             near[path] = f"it imports {direct[0]}"
+        elif asking and source.path.startswith(asking):
+            near[path] = "it sends requests to the endpoints"
         elif above := [folder for folder in sorted(below) if path.startswith(f"{folder}/")]:
             near[path] = f"it takes fixtures of {above[0]}/conftest.py"
-        elif place:
+        elif place and not source.path.startswith(ONLY_BY_NAME):
             of_room[path] = f"it is about the room {place}"
     architecture = {
         path.relative_to(ROOT).as_posix(): "always"
@@ -113,6 +139,14 @@ def _is_of(path: str, place: str, imported: set[str]) -> bool:
     return path.startswith("unit/") and any(
         f"{module}.".startswith(f"heliograph.{room}.") for module in imported
     )
+
+
+def _endpoint_tests(name: str) -> Sequence[str]:
+    """Returns the tests of the endpoints that a file defines, as paths below tests/api."""
+    match Path(name).parts:
+        case ("src", "heliograph", room, *_, file) if file in DEFINES_ENDPOINTS:
+            return ENDPOINT_TESTS.get(room, ())
+    return ()
 
 
 def _is_test(name: str) -> bool:

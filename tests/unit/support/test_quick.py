@@ -1,6 +1,7 @@
 """`make quick` chooses the tests that a change can break."""
 
-from tests.quick import choose
+from tests.quick import ENDPOINT_TESTS, choose
+from tests.support.sources import ROOT
 
 
 def test_a_changed_module_is_tested_by_its_room_and_by_who_imports_it() -> None:
@@ -50,3 +51,26 @@ def test_without_changes_the_architecture_is_looked_at_without_its_documents() -
     assert set(chosen.values()) == {"always"}
     assert "tests/architecture/documents/test_documents.py" not in chosen
     assert "tests/architecture/test_package.py" not in chosen
+
+
+def test_a_changed_endpoint_is_asked_as_from_outside() -> None:
+    chosen = choose(["src/heliograph/wallet/api.py"])
+    why = "it sends requests to the endpoints"
+    assert chosen["tests/api/wallet/test_balance.py"] == why
+    assert "tests/api/contacts/test_contacts.py" not in chosen
+    assert "tests/api/wallet/test_balance.py" not in choose(["src/heliograph/wallet/ledger.py"])
+
+
+def test_every_room_with_endpoints_names_tests_that_there_are() -> None:
+    package, tests = ROOT / "src" / "heliograph", ROOT / "tests" / "api"
+    rooms = {path.relative_to(package).parts[0] for path in package.rglob("api.py")} - {"cli"}
+    assert ENDPOINT_TESTS.keys() == rooms
+    assert not [
+        each for of in ENDPOINT_TESTS.values() for each in of if not (tests / each).exists()
+    ]
+
+
+def test_a_property_is_chosen_by_the_module_that_it_is_of() -> None:
+    judges = "src/heliograph/messages/carrier/settle.py"
+    assert "tests/property/test_settle_property.py" in choose([judges])
+    assert not [path for path in choose([judges]) if path.startswith("tests/property/machines/")]

@@ -22,6 +22,7 @@ from tests.support.crash.clients import FIRST_RECIPIENT, PATH, load, order_to
 from tests.support.crash.processes import ServerProcess
 from tests.support.crash.remembering_smsc import remembering_smsc
 from tests.support.factories import issue_key, open_account, open_carrier, open_route
+from tests.support.polling import wait_until
 from tests.support.services import free_port
 from tests.support.services.haproxy import HAProxy
 
@@ -78,13 +79,6 @@ def place(new_database: Callable[[str], str], redis_url: str, tmp_path: Path) ->
         api.process.wait()
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + NOTICED_WITHIN_S
-    while not condition():
-        assert time.monotonic() < until_s
-        time.sleep(0.01)
-
-
 def read_all(connection: socket.socket) -> bytes:
     connection.settimeout(NOTICED_WITHIN_S)
     parts = []
@@ -124,7 +118,11 @@ def test_while_it_drains_all_are_answered_and_afterwards_nobody_is_cut_off(
     with load(api.address, place.key) as kinds:
         for pid in told:
             os.kill(pid, signal.SIGTERM)
-        wait_until(lambda: plain_http.get(f"{api.address}/readyz").status_code == 503)
+        wait_until(
+            lambda: plain_http.get(f"{api.address}/readyz").status_code == 503,
+            "it is not ready",
+            NOTICED_WITHIN_S,
+        )
         answered = [len(clients.answered) for clients in kinds]
         ready = plain_http.get(f"{api.address}/readyz")
         assert (
@@ -196,10 +194,10 @@ def test_carriers_are_unbound_while_requests_are_still_answered(
         open_carrier(db, port=smsc.port)
         db.close()
         with serving(sqlite_url, tmp_path, drain_s="4") as (server, key):
-            wait_until(lambda: bool(smsc.sessions))
+            wait_until(lambda: smsc.sessions, "a bind", NOTICED_WITHIN_S)
             told_s = time.monotonic()
             server.process.terminate()
-            wait_until(lambda: not smsc.sessions)
+            wait_until(lambda: not smsc.sessions, "no bind is left", NOTICED_WITHIN_S)
             answer = plain_http.post(
                 server.address + PATH,
                 content=order_to(FIRST_RECIPIENT),

@@ -28,6 +28,7 @@ from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import awaited, issue_key, open_account
 from tests.support.faults.proxy import Proxy
+from tests.support.polling import wait_until
 
 ANSWER_WITHIN_S = 2.0
 MORE_ON_A_BUSY_MACHINE_S = 1.0
@@ -65,13 +66,6 @@ def through_either(through: str, other: Proxy) -> str:
     """Returns the URL of the same database at two addresses, the first of which is the proxy's."""
     parts = urlsplit(through)
     return parts._replace(netloc=f"{parts.netloc},127.0.0.1:{other.port}").geturl()
-
-
-def until(condition: Callable[[], bool], what: str, within_s: float) -> None:
-    until_s = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < until_s, f"not within {within_s} s: {what}"
-        time.sleep(0.02)
 
 
 def fall_silent_within(db: Database, proxy: Proxy, *, new_ones_too: bool = False) -> None:
@@ -140,7 +134,7 @@ def test_the_api_answers_503_at_once_and_goes_on_with_new_connections(
         for path in (*paths, *paths):
             assert answered(path) == 503
         proxy.swallow_no_more()
-        until(lambda: {answered(path) for path in paths} == {200}, "200 again", BACK_WITHIN_S)
+        wait_until(lambda: {answered(path) for path in paths} == {200}, "200 again", BACK_WITHIN_S)
     finally:
         assert api.end() == 0
 
@@ -331,7 +325,7 @@ def test_an_api_process_that_counts_alone_ends_when_another_one_has_its_lock(
             ThreadPoolExecutor(1) as thread,
         ):
             waiting = thread.submit(other.execute, f"SELECT pg_advisory_lock({API_LOCK})")
-            until(
+            wait_until(
                 lambda: len(sql.execute(HOLDERS).fetchall()) == 2,
                 "another one that waits",
                 BACK_WITHIN_S,

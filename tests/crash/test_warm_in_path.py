@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 
 from tests.support import warm
 from tests.support.factories import SECRET_KEY
+from tests.support.polling import wait_until
 from tests.support.services import free_port
 
 WITHIN_S = 60
@@ -99,13 +99,6 @@ def forks_in(directory: Path) -> list[psutil.Process]:
     return found
 
 
-def until(happened: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + WITHIN_S
-    while not happened():
-        assert time.monotonic() < until_s
-        time.sleep(0.02)
-
-
 @pytest.mark.parametrize(
     "commands",
     [
@@ -167,7 +160,7 @@ def test_the_fork_of_a_killed_program_is_killed(
     (fork,) = forks_in(tmp_path)
     smsc.kill()
     assert smsc.wait(WITHIN_S) == -signal.SIGKILL
-    until(lambda: not fork.is_running())
+    wait_until(lambda: not fork.is_running(), "the fork has ended", WITHIN_S)
 
 
 def test_what_a_shell_lets_it_ignore_is_ignored(tmp_path: Path) -> None:
@@ -200,9 +193,13 @@ def test_a_command_that_starts_others_takes_them_with_it(
         return len(workers) >= 2
 
     with begun(words, tmp_path, HELIOGRAPH_SECRET_KEY=SECRET_KEY, **env) as process:
-        until(have_begun)
+        wait_until(have_begun, "all workers have begun", WITHIN_S)
         process.kill()
-        until(lambda: not any(worker.is_running() for worker in workers))
+        wait_until(
+            lambda: not any(worker.is_running() for worker in workers),
+            "all workers have ended",
+            WITHIN_S,
+        )
 
 
 def test_what_the_loader_is_told_is_heard_by_the_installed_program(tmp_path: Path) -> None:

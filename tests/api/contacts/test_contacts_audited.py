@@ -8,7 +8,7 @@ from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from tests.support.api.cast import Actor
 from tests.support.api.service import Service
-from tests.support.capability.unreplicated import until
+from tests.support.polling import wait_until
 
 
 def entries(api: Service, who: Actor) -> list[audit_log.StoredEntry]:
@@ -42,7 +42,7 @@ def test_changes_of_contacts_by_a_key_are_counted_by_hour(
         ("contact.save", None, "21 in the hour from this time"),
     ]
     clock.move(by_ms=COUNTED_MS)
-    until(lambda: api.get(chidi, "/contacts").status == 200, "the configuration is read again")
+    wait_until(lambda: api.get(chidi, "/contacts").status == 200, "the configuration is read again")
     api.delete(chidi, f"/contacts/{first}")
     add(99)
     assert sorted(action for action, _, _ in told(api, chidi)) == [

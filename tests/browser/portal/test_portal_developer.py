@@ -4,6 +4,7 @@ from playwright.sync_api import Browser, Route, expect
 
 from tests.support import plain_http
 from tests.support.api.server import Server
+from tests.support.polling import wait_until
 from tests.support.portal.browsing import (
     NARROW,
     at_both_widths,
@@ -13,7 +14,6 @@ from tests.support.portal.browsing import (
     send,
     sign_in_owner,
 )
-from tests.support.wire.documented_receiver import until
 from tests.support.wire.webhook_receiver import OK, receiver_in_a_thread, says
 
 REFUSED = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 9\r\n\r\nout today"
@@ -148,7 +148,7 @@ def test_a_webhook_fails_is_mended_and_its_event_delivered_again(
         expect(page.get_by_text("503")).to_be_visible()
         picture(page, "webhook-tested")
         send(server, "233201234567", "Your order is on its way.")
-        until(lambda: len(receiver.bodies) > 1, "no event came")
+        wait_until(lambda: len(receiver.bodies) > 1, "no event came")
         page.goto(f"{address}?show=failed")
         reload_until(page, page.get_by_role("cell", name="503"))
         picture(page, "webhook-failing")
@@ -166,7 +166,7 @@ def test_a_webhook_fails_is_mended_and_its_event_delivered_again(
         answers.pop(0)
         page.get_by_label("Until, UTC").fill("")
         page.keyboard.press("Enter")
-        until(lambda: len(receiver.bodies) > 2, "it was not delivered again")
+        wait_until(lambda: len(receiver.bodies) > 2, "it was not delivered again")
         page.goto(address)
         reload_until(page, page.get_by_text("delivered", exact=True))
         picture(page, "webhook")

@@ -17,12 +17,12 @@ from tests.support.api.server import Server
 from tests.support.capability.campaigns import write_down
 from tests.support.capability.webhooks import endpoint, waiting
 from tests.support.console.operators import waiting_sender
+from tests.support.polling import wait_until
 from tests.support.portal.browsing import at_both_widths, link, opened, send, sign_in_owner
 from tests.support.portal.hostile import links_of
 from tests.support.portal.judged import OF_ALL, OF_COLORS, violations
 from tests.support.portal.stored_contacts import stored
 from tests.support.portal.visitor import EMAIL
-from tests.support.wire.documented_receiver import until
 
 # no link of a page leads to these, and why
 LINKED_BY_NO_PAGE = {
@@ -132,7 +132,7 @@ def test_every_page_can_be_found_and_used_by_everybody(
     amina.key("sms.send")
     waiting_sender(amina.db, amina.account_id)
     send(server, "233201234567", "Your parcel is at the gate.")
-    until(lambda: bool(waiting(amina.db)), "the endpoint is told of no event")
+    wait_until(lambda: bool(waiting(amina.db)), "the endpoint is told of no event")
     page = opened(browser, width)
     told: list[str] = []
     page.goto(f"{server.url}/portal/sign-in")

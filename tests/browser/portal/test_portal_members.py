@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.support.api.server import Server, serving
+from tests.support.polling import wait_until
 from tests.support.portal.browsing import at_both_widths, opened, picture, sign_in_owner
 from tests.support.portal.mailbox import Mailbox, taking_mail
-from tests.support.wire.documented_receiver import until
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_somebody_is_invited_accepts_and_later_asks_for_a_link(
     before = page.get_by_role("cell", name="just now").first.evaluate(named)
     assert before == ('"Signed in "' if width == 390 else "none"), "a time has a name"
     picture(page, "members")
-    until(lambda: mailbox.got and mailbox.got[-1]["To"] == invited, "no invitation was mailed")
+    wait_until(lambda: mailbox.got and mailbox.got[-1]["To"] == invited, "no invitation was mailed")
     theirs = opened(browser, width)
     theirs.goto(server.url + mailbox.link())
     picture(theirs, "invited")
@@ -73,7 +73,7 @@ def test_somebody_is_invited_accepts_and_later_asks_for_a_link(
     picture(theirs, "sign-in-mail")
     theirs.keyboard.press("Enter")
     expect(theirs.get_by_role("heading", name="Look into your mail")).to_be_visible()
-    until(lambda: len(mailbox.got) > before, "no link was mailed")
+    wait_until(lambda: len(mailbox.got) > before, "no link was mailed")
     theirs.goto(server.url + mailbox.link())
     expect(theirs.get_by_role("button", name="Sign in")).to_be_focused()
     theirs.keyboard.press("Enter")

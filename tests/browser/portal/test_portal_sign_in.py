@@ -10,11 +10,11 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from heliograph.base import clock
 from tests.support.api.server import Server, serving
+from tests.support.polling import wait_until
 from tests.support.portal.authenticator import STEP_MS, code_of
 from tests.support.portal.browsing import NARROW, at_both_widths, opened, picture, sign_in_owner
 from tests.support.portal.mailbox import Mailbox, taking_mail
 from tests.support.portal.visitor import EMAIL
-from tests.support.wire.documented_receiver import until
 
 PASSWORD = "purple kettle 41 sings"
 
@@ -223,7 +223,7 @@ def test_a_stranger_signs_up_sends_a_first_text_and_makes_a_key(
     page.keyboard.press("Enter")
     expect(page.get_by_text(f"A link is on its way to {email}")).to_be_visible()
     picture(page, "sign-up-mailed")
-    until(lambda: mailbox.got and mailbox.got[-1]["To"] == email, "no link was mailed")
+    wait_until(lambda: mailbox.got and mailbox.got[-1]["To"] == email, "no link was mailed")
     page.goto(server.url + mailbox.link())
     picture(page, "sign-up-confirm")
     expect(page.get_by_role("button", name="Make it")).to_be_focused()

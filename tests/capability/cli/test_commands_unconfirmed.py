@@ -14,8 +14,9 @@ from heliograph.base.errors import Unavailable
 from heliograph.database import commits, migrate, schema
 from heliograph.database.database import Database
 from tests.support.capability.commands import Run, runner
-from tests.support.capability.unreplicated import Unreplicated, until
+from tests.support.capability.unreplicated import Unreplicated
 from tests.support.factories import open_account
+from tests.support.polling import wait_until
 from tests.support.services.postgres import PrivatePostgres
 
 LOCKS = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation IS NOT NULL"
@@ -82,7 +83,7 @@ def test_a_migration_is_not_begun_while_no_standby_confirms(
         migrate.upgrade(url)
     monkeypatch.undo()
     standby.confirm()
-    until(lambda: _count(url, LOCKS) == 0, "the commit has ended")
+    wait_until(lambda: _count(url, LOCKS) == 0, "the commit has ended")
     migrate.upgrade(url)
     assert found_version(url) == schema.newest_version()
 
@@ -115,7 +116,7 @@ def test_a_command_says_how_to_find_out_whether_it_was_applied(
         assert "Idempotency-Key" not in said.err
         assert "may have been applied" in said.err
     standby.confirm()
-    until(
+    wait_until(
         lambda: run("account", "show", "amina", "--json").json["sms_credits"] == 15,
         "it was applied after all",
     )

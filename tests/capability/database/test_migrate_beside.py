@@ -21,8 +21,8 @@ from heliograph.database import migrate, schema
 from heliograph.database.database import Database
 from heliograph.database.partitions import make_months, missing_months
 from heliograph.processes.checks.doctor import examine
-from tests.support.capability.unreplicated import until
 from tests.support.factories import SECRET_KEY
+from tests.support.polling import wait_until
 
 LATER = "later_migrations"
 CONTRACT = '''
@@ -175,8 +175,10 @@ def test_an_index_whose_building_was_broken_off_is_built_again(
         reader.execute("SELECT count(*) FROM routes")
         thread = threading.Thread(target=migrate_until_it_ends)
         thread.start()
-        until(lambda: _invalid(other) == ["sends_by_later"], "the index is being built")
-        until(lambda: bool(other.execute(END_BUILDING).fetchone()), "it has waited, and is ended")
+        wait_until(lambda: _invalid(other) == ["sends_by_later"], "the index is being built")
+        wait_until(
+            lambda: bool(other.execute(END_BUILDING).fetchone()), "it has waited, and is ended"
+        )
         thread.join()
     assert ended
     said: list[str] = []

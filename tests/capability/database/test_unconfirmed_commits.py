@@ -18,9 +18,10 @@ from heliograph.database import commits, config, migrate
 from heliograph.database.commits import Unconfirmed
 from heliograph.database.database import Database
 from heliograph.database.write_probe import Writable
-from tests.support.capability.unreplicated import ENDED_WITHIN_S, Unreplicated, until
+from tests.support.capability.unreplicated import ENDED_WITHIN_S, Unreplicated
 from tests.support.factories import awaited
 from tests.support.faults.proxy import COMMITTED, Proxy
+from tests.support.polling import wait_until
 from tests.support.services.postgres import PrivatePostgres
 
 WITHIN_S = 0.3
@@ -108,7 +109,7 @@ def test_a_change_in_a_thread_is_told_to_be_unconfirmed_and_stored_in_the_end(
     assert time.monotonic() - began_s < 2 + WITHIN_S
     assert epoch(db) == epoch(other) == before, "nobody sees what is not confirmed"
     unreplicated.confirm()
-    until(lambda: may_write(db), "changes are taken again")
+    wait_until(lambda: may_write(db), "changes are taken again")
     assert epoch(db) == before + 1
     db.transact(config.bump)
     assert epoch(db) == before + 2
@@ -129,7 +130,7 @@ async def test_whoever_waits_for_a_commit_may_be_cancelled_and_the_commit_is_not
         with pytest.raises(asyncio.CancelledError):
             await waiting
         await asyncio.to_thread(
-            until, lambda: not may_write(db), "nobody waits, and it is known all the same"
+            wait_until, lambda: not may_write(db), "nobody waits, and it is known all the same"
         )
         with pytest.raises(Unconfirmed):
             await bump(db)
@@ -138,7 +139,9 @@ async def test_whoever_waits_for_a_commit_may_be_cancelled_and_the_commit_is_not
         assert epoch(db) == before
         await asyncio.to_thread(unreplicated.confirm)
         await asyncio.to_thread(
-            until, lambda: may_write(db) and may_write(other) and epoch(db) == before + 1, "stored"
+            wait_until,
+            lambda: may_write(db) and may_write(other) and epoch(db) == before + 1,
+            "stored",
         )
         await bump(other)
         assert epoch(db) == before + 2
@@ -164,7 +167,7 @@ async def test_who_waits_for_a_connection_does_not_wait_for_commits_that_hang(
         )
         assert time.monotonic() - began_s < 2
         await asyncio.to_thread(unreplicated.confirm)
-        await asyncio.to_thread(until, lambda: may_write(db), "changes are taken again")
+        await asyncio.to_thread(wait_until, lambda: may_write(db), "changes are taken again")
         await bump(db)
 
 
@@ -198,7 +201,7 @@ async def test_a_commit_of_another_process_is_met_once_and_holds_up_all_changes(
                     await change()
             assert time.monotonic() - began_s < WITHIN_S, "none of them waits for the lock"
         await asyncio.to_thread(unreplicated.confirm)
-        await asyncio.to_thread(until, lambda: may_write(db), "changes are taken again")
+        await asyncio.to_thread(wait_until, lambda: may_write(db), "changes are taken again")
         await bump(db)
 
 
@@ -217,10 +220,10 @@ async def test_an_answer_that_was_lost_is_not_waited_for_for_ever(postgresql_url
         proxy.lose(lambda said, heard: COMMITTED in said, said_by="server", then="swallow", times=2)
         with pytest.raises(Unconfirmed):
             await bump(db)
-        await asyncio.to_thread(until, lambda: may_write(db), "the lost answer is given up")
+        await asyncio.to_thread(wait_until, lambda: may_write(db), "the lost answer is given up")
         with pytest.raises(Unconfirmed):
             await asyncio.to_thread(db.transact, config.bump)
-        await asyncio.to_thread(until, lambda: may_write(db), "the lost answer is given up")
+        await asyncio.to_thread(wait_until, lambda: may_write(db), "the lost answer is given up")
         await bump(db)
         assert epoch(db) == before + 3
         await db.close_hot()
@@ -243,7 +246,7 @@ async def test_a_database_that_stores_nothing_is_not_writable(
                 await writable.check()
         assert time.monotonic() - began_s < 2, "one check hangs, and no other is begun"
         await asyncio.to_thread(unreplicated.confirm)
-        await asyncio.to_thread(until, lambda: may_write(db), "changes are taken again")
+        await asyncio.to_thread(wait_until, lambda: may_write(db), "changes are taken again")
         await writable.check()
         with psycopg.connect(db.url, autocommit=True) as connection:
             connection.execute("ALTER DATABASE postgres SET default_transaction_read_only = on")

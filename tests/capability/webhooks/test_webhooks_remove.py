@@ -37,8 +37,8 @@ from tests.support.capability.webhook_delivery import (
 from tests.support.capability.webhooks import DEVELOPMENT, endpoint, outcomes, waiting
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import SECRET_KEY, awaited, issue_key, open_account, phones
+from tests.support.polling import wait_until
 from tests.support.wire.documented_receiver import send
-from tests.support.wire.documented_receiver import until as eventually
 from tests.support.wire.webhook_receiver import receiver_in_a_thread, receiving, says
 
 OF_AN_ENDPOINT = (
@@ -163,7 +163,7 @@ def test_a_server_goes_on_after_what_it_posted_to_is_removed(
                 sender="SANDBOX",
                 recipients=phones(50, first=100),
             )
-            eventually(lambda: len(slow.bodies) >= 8, "it posts")
+            wait_until(lambda: len(slow.bodies) >= 8, "it posts")
             assert run("webhook", "remove", endpoints.text_id(made.id)).status == 0
             time.sleep(0.5)
             posted = len(slow.bodies)
@@ -176,7 +176,7 @@ def test_a_server_goes_on_after_what_it_posted_to_is_removed(
                 sender="SANDBOX",
                 recipients=phones(10, first=200),
             )
-            eventually(lambda: len(slow.bodies) >= posted + 20, "another's events arrive")
+            wait_until(lambda: len(slow.bodies) >= posted + 20, "another's events arrive")
             time.sleep(1)
             assert len(slow.bodies) == posted + 20, "and only those"
         finally:

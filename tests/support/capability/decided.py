@@ -2,8 +2,6 @@
 his commands beside a running server.
 """
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from tests.support.capability.commands import Run, runner
 from tests.support.capability.lived import TEXTS, Event, Lived
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import SENDER, issue_key, open_account, open_carrier
+from tests.support.polling import wait_until
 from tests.support.wire.smsc_process import SmscProcess, running
 
 # taken, and neither answer nor receipt comes; a drop ends the connection
@@ -141,7 +140,7 @@ class _Desk:
 
     def doubtful(self, count: int) -> None:
         """Waits until so many segments are in doubt, and nothing else is in flight."""
-        _wait(lambda: self._states() == ["in_doubt"] * count)
+        wait_until(lambda: self._states() == ["in_doubt"] * count, "doubts", WITHIN_S)
 
     def _states(self) -> list[str]:
         with self._db.read() as tx:
@@ -191,7 +190,7 @@ class _Desk:
                     ).scalars()
                 )
 
-        _wait(is_unmatched)
+        wait_until(is_unmatched, "an unmatched receipt", WITHIN_S)
         assert (
             self._run(
                 "receipt",
@@ -209,7 +208,11 @@ class _Desk:
     def settled(self, **statuses: str) -> None:
         """Waits until messages have come to this."""
         for name, status in statuses.items():
-            _wait(lambda name=name, status=status: self._status(name.replace("_", " ")) == status)  # type: ignore[misc]
+            wait_until(
+                lambda name=name, status=status: self._status(name.replace("_", " ")) == status,  # type: ignore[misc]
+                f"{name} is {status}",
+                WITHIN_S,
+            )
 
     def _status(self, name: str) -> str:
         with self._db.read() as tx:
@@ -220,13 +223,6 @@ class _Desk:
                     )
                 ).scalar_one()
             )
-
-
-def _wait(until: Callable[[], object]) -> None:
-    until_s = time.monotonic() + WITHIN_S
-    while not until():
-        assert time.monotonic() < until_s
-        time.sleep(0.05)
 
 
 def decide(db: Database, directory: Path) -> Decided:

@@ -3,8 +3,7 @@ answers, segments sent twice. It is for tests of the audit.
 """
 
 import json
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from heliograph.messages.tables import carrier_refs, inflight, messages, queue
 from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import SENDER, issue_key, open_account, open_carrier
+from tests.support.polling import wait_until
 from tests.support.wire.smsc_process import running
 
 TEXTS = ("hello", "A long text, which takes three segments. " * 10, "Ünïcødé ☀ ")
@@ -88,7 +88,7 @@ def live(db: Database, directory: Path) -> Lived:
                         server, key, answer.raise_for_status().json()["data"]["send_id"]
                     )
                 ]
-            _wait(lambda: _is_quiet(db))
+            wait_until(lambda: _is_quiet(db), "nothing waits", QUIET_WITHIN_S)
             with db.write() as tx:  # so that half of what is in doubt is sent once more
                 doubts = (
                     tx.execute(sa.select(inflight.c.message_id).order_by(inflight.c.message_id))
@@ -100,7 +100,7 @@ def live(db: Database, directory: Path) -> Lived:
                     .where(inflight.c.message_id.in_(doubts[::2]))
                     .values(since_ms=inflight.c.since_ms - RESEND_AFTER_MS)
                 )
-            _wait(lambda: _resent(db) and _is_quiet(db))
+            wait_until(lambda: _resent(db) and _is_quiet(db), "it is sent again", QUIET_WITHIN_S)
         finally:
             assert server.end() == 0
             smsc.stop()
@@ -138,13 +138,6 @@ def _resent(db: Database) -> bool:
         return bool(
             tx.execute(sa.select(sa.func.count()).where(messages.c.parts_resent != 0)).scalar_one()
         )
-
-
-def _wait(until: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + QUIET_WITHIN_S
-    while not until():
-        assert time.monotonic() < until_s
-        time.sleep(0.05)
 
 
 def written(events: list[Event], path: Path) -> Path:

@@ -1,10 +1,8 @@
 """Runs a PostgreSQL server whose standby confirms nothing."""
 
-import time
-from collections.abc import Callable
-
 import psycopg
 
+from tests.support.polling import wait_until
 from tests.support.services.postgres import PrivatePostgres
 
 ENDED_WITHIN_S = 10.0
@@ -28,14 +26,7 @@ class Unreplicated:
         with psycopg.connect(self.server.url, autocommit=True) as connection:
             connection.execute(f"ALTER SYSTEM SET synchronous_standby_names = '{names}'")
             connection.execute("SELECT pg_reload_conf()")
-            until(
+            wait_until(
                 lambda: connection.execute("SHOW synchronous_standby_names").fetchone() == (names,),
                 "the setting is in effect",
             )
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    until_s = time.monotonic() + ENDED_WITHIN_S
-    while not condition():
-        assert time.monotonic() < until_s, f"not within {ENDED_WITHIN_S} s: {what}"
-        time.sleep(0.02)

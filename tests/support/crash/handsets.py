@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.support.crash.processes import ServerProcess
 from tests.support.crash.remembering_smsc import RememberingSmsc
+from tests.support.polling import wait_until
 
 ROUNDS = int(os.environ.get("HELIOGRAPH_TEST_CRASH_ROUNDS", "3"))
 SHORT_CODE = b"4567"
@@ -61,7 +62,7 @@ def kill_while_writing(
     server = ServerProcess(url, tmp_path)
     try:
         server.wait_until_ready()
-        _until(lambda: not smsc.unacknowledged)
+        wait_until(lambda: not smsc.unacknowledged, "all is acknowledged", TAKEN_WITHIN_S)
     finally:
         assert server.end() == 0
     return unanswered
@@ -69,11 +70,4 @@ def kill_while_writing(
 
 def _until_more(stored: Callable[[], int]) -> None:
     before = stored()
-    _until(lambda: stored() > before)
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + TAKEN_WITHIN_S
-    while not holds():
-        assert time.monotonic() < until_s, "it has not come to that"
-        time.sleep(0.05)
+    wait_until(lambda: stored() > before, "more is stored", TAKEN_WITHIN_S)

@@ -1,20 +1,11 @@
 """Sends texts whose events go to the receivers of the documentation."""
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 
 WITHIN_S = 60.0
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    until_s = time.monotonic() + WITHIN_S
-    while not condition():
-        assert time.monotonic() < until_s, f"not within {WITHIN_S} s: {what}"
-        time.sleep(0.02)
 
 
 def send(server: ServerProcess, key: str, **body: Any) -> list[str]:

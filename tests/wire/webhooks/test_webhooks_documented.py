@@ -37,9 +37,10 @@ from tests.support.capability.webhooks import endpoint, events
 from tests.support.crash.processes import ServerProcess
 from tests.support.documents import files
 from tests.support.factories import issue_key, open_account, open_route, phones
+from tests.support.polling import wait_until
 from tests.support.services import free_port
 from tests.support.sources import ROOT
-from tests.support.wire.documented_receiver import WITHIN_S, send, until
+from tests.support.wire.documented_receiver import WITHIN_S, send
 from tests.support.wire.handset_texts import SHORT_CODE
 
 PAGE = ROOT / "docs" / "webhooks.md"
@@ -79,7 +80,7 @@ def running(program: str, secret: str, port: int, directory: Path) -> Iterator[R
         )
     receiver = Receiver(f"http://127.0.0.1:{port}/hook", output, process)
     try:
-        until(lambda: _listens(receiver), f"{program} listens: {receiver.printed}")
+        wait_until(lambda: _listens(receiver), f"{program} listens: {receiver.printed}")
         yield receiver
     finally:
         process.kill()
@@ -133,7 +134,7 @@ def test_a_receiver_acts_on_each_event_once(program: str, sqlite_url: str, tmp_p
                 for message_id in message_ids
                 for kind in (f"message.{kind}" for kind in kinds)
             ]
-            until(
+            wait_until(
                 lambda: delivered(db, hears) == len(expected), f"all delivered: {receiver.printed}"
             )
             assert sorted(receiver.printed) == sorted(expected)
@@ -142,7 +143,7 @@ def test_a_receiver_acts_on_each_event_once(program: str, sqlite_url: str, tmp_p
             again = events(db)[0]["id"]
             with db.write() as tx:
                 replay_one(tx, hears, again, now_ms=clock.now_ms())
-            until(
+            wait_until(
                 lambda: delivered(db, hears) == len(expected),
                 f"delivered again: {receiver.printed}",
             )
@@ -287,7 +288,7 @@ def test_the_examples_look_like_real_events(sqlite_url: str, tmp_path: Path) -> 
             arrived = [written("Where is my order?", 1), stop]
             run_in(tx, lambda hot: record(hot, simulator, arrived, clock.now_ms()))
         heard = {*HEARD, "message.received", "contact.opted_out"}
-        until(lambda: {event["event"] for event in events(db)} == heard, "one of each")
+        wait_until(lambda: {event["event"] for event in events(db)} == heard, "one of each")
         real = {
             event["event"]: event
             for event in events(db)

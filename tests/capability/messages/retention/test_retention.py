@@ -2,8 +2,6 @@
 books goes on proving them.
 """
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -47,6 +45,7 @@ from tests.support.capability.sending import House
 from tests.support.capability.webhooks import endpoint
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import PHONE, awaited, phones
+from tests.support.polling import wait_until
 
 WEEK = read_retention(7, None)
 AFTER_A_WEEK_MS = 7 * DAY_MS + 1_000
@@ -246,24 +245,17 @@ def test_a_server_that_is_killed_while_it_erases_is_followed_by_one_that_goes_on
     left = messages.c.recipient.is_not(None)
     killed = ServerProcess(house.db.url, tmp_path / "data")
     killed.wait_until_ready()
-    _wait(lambda: house.count(messages, left) < count)
+    wait_until(lambda: house.count(messages, left) < count, "some are deleted", within_s=60)
     killed.process.kill()
     killed.process.wait()
     assert house.count(messages, left) % ROWS_AT_ONCE == 0
     server = ServerProcess(house.db.url, tmp_path / "data")
     try:
-        _wait(lambda: house.count(messages, left) == 0)
+        wait_until(lambda: house.count(messages, left) == 0, "all are deleted", within_s=60)
     finally:
         assert server.end() == 0
     assert_proven(house)
     house.db.close()
-
-
-def _wait(until: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + 60
-    while not until():
-        assert time.monotonic() < until_s
-        time.sleep(0.01)
 
 
 @awaited

@@ -1,6 +1,6 @@
 """`python -m tests` runs the tests of each change, six beside each other; then, if only a few
 failed, it runs those once more, alone. Its exit status is 1 when one fails alone. `python -m tests
-trials` runs the others (`tests/support/trials.py` says which those are).
+trials` runs the others, three beside each other (`tests/support/trials.py` says which those are).
 
 Their PostgreSQL server keeps its files in memory where it can (`server_in_memory`): else what the
 tests beside each other wait for is its disk.
@@ -26,6 +26,11 @@ SECOND_TIME_MAX: Final = 15
 # dealt as tests/support/dealing.py says
 BESIDE: Final = ("--dist", "loadscope", "--no-loadscope-reorder")
 PROCESSES: Final = 6
+# of the trials: most of them measure, or need both processors
+TRIAL_PROCESSES: Final = 3
+# of a test; the longest, which installs a machine, takes two minutes alone. See pyproject.toml for
+# that of the others.
+TRIAL_HANGS_AFTER_S: Final = 1_200
 FAILED: Final = Path(".pytest_cache/v/cache/lastfailed")
 TESTS_FAILED: Final = 1  # pytest's exit status
 
@@ -45,8 +50,11 @@ def run_all(preparing: "subprocess.Popen[str]") -> int:
     """Runs the part that is asked for. Returns the exit status."""
     with collected.python("tests") as python:
         prepared.wait_until_there(preparing)
-        processes = f"{PROCESSES}*popen//python={python}"
-        status = pytest(*BESIDE, "--tx", processes, "--durations=15")
+        is_trials = os.environ[trials.PART] == trials.TRIALS
+        beside = TRIAL_PROCESSES if is_trials else PROCESSES
+        patience = ("-o", f"faulthandler_timeout={TRIAL_HANGS_AFTER_S}") if is_trials else ()
+        processes = f"{beside}*popen//python={python}"
+        status = pytest(*BESIDE, "--tx", processes, "--durations=15", *patience)
     failed = failures() if status == TESTS_FAILED else []
     if not failed or len(failed) > SECOND_TIME_MAX:
         return status

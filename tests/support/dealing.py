@@ -83,12 +83,15 @@ def _rank(unit: str) -> int:
 
 class Dealing(LoadScopeScheduling):  # type: ignore[misc]  # xdist ships no types
     """Deals units in the order of collection. A process has one test waiting behind the one that
-    it runs, for that one may take minutes.
+    it runs, for that one may take minutes. It begins a test once it knows the next, or that there
+    is none: one that takes the place of a process that died is dealt two tests, too.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         return unit_of(nodeid)
 
     def _reschedule(self, node: WorkerController) -> None:
-        if not self.workqueue or self._pending_of(self.assigned_work[node]) <= 1:
+        while not node.shutting_down and (
+            not self.workqueue or self._pending_of(self.assigned_work[node]) <= 1
+        ):
             super()._reschedule(node)

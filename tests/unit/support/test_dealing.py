@@ -1,11 +1,13 @@
 """Tests are dealt so that at each moment of a run some wait while others work."""
 
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.dealing import VERY_FIRST, WAITING, dealt, folder_of, unit_of
+from tests.support.dealing import VERY_FIRST, WAITING, Dealing, dealt, folder_of, unit_of
 
 tests_of_files = st.lists(
     st.tuples(
@@ -57,3 +59,61 @@ def test_what_shares_what_is_made_once_is_one_unit() -> None:
         "tests/faults/database/test_patroni.py::b"
     )
     assert unit_of("tests/faults/test_cut.py::a") != unit_of("tests/faults/test_cut.py::b")
+
+
+# what xdist asks of pytest's configuration
+CONFIG = SimpleNamespace(
+    getvalue=lambda _: ["popen", "popen"], option=SimpleNamespace(loadscopereorder=False)
+)
+
+
+class Process:
+    """Stands for a process that runs tests. Like a real one, it begins a test once it knows the
+    next, or that there is none.
+    """
+
+    def __init__(self) -> None:
+        self.waiting: list[int] = []
+        self.shutting_down = False
+        self.gateway = SimpleNamespace(id="gw")
+
+    def send_runtest_some(self, tests: list[int]) -> None:
+        self.waiting += tests
+
+    def shutdown(self) -> None:
+        self.shutting_down = True
+
+    @property
+    def runs(self) -> bool:
+        return len(self.waiting) > (0 if self.shutting_down else 1)
+
+
+@given(st.integers(1, 40), st.integers(0, 39), st.integers(0, 3))
+def test_all_tests_are_run_also_when_a_process_dies_and_another_takes_its_place(
+    count: int, dies_after: int, begun: int
+) -> None:
+    collection = [f"tests/crash/test_a.py::test_{k}" for k in range(count)]
+    dealing: Any = Dealing(CONFIG)
+    processes = [Process(), Process()]
+    done: list[int] = []
+
+    def joins(process: Process) -> None:
+        dealing.add_node(process)
+        dealing.add_node_collection(process, collection)
+        if dealing.collection_is_completed:
+            dealing.schedule()
+
+    for process in processes:
+        joins(process)
+    while running := [process for process in processes if process.runs]:
+        process = running[begun % len(running)]
+        if len(done) == dies_after and len(processes) == 2:
+            dealing.remove_node(process)
+            processes = [other for other in processes if other is not process] + [Process()]
+            joins(processes[-1])
+            dies_after = -1
+            continue
+        test = process.waiting.pop(0)
+        done.append(test)
+        dealing.mark_test_complete(process, test)
+    assert sorted(done) == list(range(count))

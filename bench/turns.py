@@ -15,7 +15,7 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Self
 
 from bench.pairs import checkout_of, start_side
 from bench.processes import REPOSITORY
@@ -28,13 +28,6 @@ SURE: Final = 1.96  # standard errors on either side: where the ratio lies in 19
 
 class TurnNotMeasured(Exception):
     """A server did not answer everything that it was sent."""
-
-
-class Turn(NamedTuple):
-    """Holds what one server did in one turn."""
-
-    per_s: float
-    p99_ms: float
 
 
 class ServingSide:
@@ -50,14 +43,17 @@ class ServingSide:
     def __exit__(self, *_: object) -> None:
         self._process.communicate()
 
-    def measure(self, seconds: float) -> Turn:
-        """Puts load on the server for so many seconds. Raises `TurnNotMeasured`."""
+    def measure(self, seconds: float) -> float:
+        """Puts load on the server for so many seconds. Returns how many messages it accepted in a
+        second. Raises `TurnNotMeasured`.
+        """
         assert self._process.stdin
         print(seconds, file=self._process.stdin, flush=True)
         seen = self._answer()
         if seen["errors"]:
             raise TurnNotMeasured(str(seen["errors"]))
-        return Turn(seen["per_s"], seen["p99_ms"])
+        per_s: float = seen["per_s"]
+        return per_s
 
     def _answer(self) -> Any:
         assert self._process.stdout
@@ -93,7 +89,7 @@ def _measure(checkout: Path, kind: str, group: str, pairs: int, seconds: float) 
         for number in range(pairs):
             order = (before, now) if number % 2 == 0 else (now, before)
             taken = {side: side.measure(seconds) for side in order}
-            ratios.append(taken[now].per_s / taken[before].per_s)
+            ratios.append(taken[now] / taken[before])
     return ratios
 
 

@@ -3,7 +3,7 @@ it when it is asked.
 
 Its arguments are a database, `postgresql` or `sqlite`, and a load, `accept` or `bulk`. The first
 line of its output says that the server is warm. After that, each line on standard input is a number
-of seconds. The line that answers is JSON: `{"per_s": …, "p99_ms": …, "errors": {…}}`. This file is
+of seconds. The line that answers is JSON: `{"per_s": …, "errors": {…}}`. This file is
 given to Python by its path, and it imports only what the bench of older commits has too.
 """
 
@@ -46,7 +46,7 @@ def main(kind: str, group: str) -> None:
         print(json.dumps({"warm": True}), file=answers)
         for line in sys.stdin:
             seen = load.run(sends, connections, float(line))
-            said = {"per_s": seen.per_s * each, "p99_ms": seen.p99_ms, "errors": seen.errors}
+            said = {"per_s": seen.per_s * each, "errors": seen.errors}
             print(json.dumps(said), file=answers)
 
 

@@ -166,28 +166,23 @@ class ListenerWords(NamedTuple):
     kinds: str
 
 
+def _listener(as_number: str = "") -> str:
+    """Returns the SQL of an endpoint's words. `as_number` stands behind each boolean."""
+    return " || ' ' || ".join(
+        ListenerWords(
+            endpoint_id="e.id",
+            sandbox=f"e.sandbox{as_number}",
+            enabled=f"(e.disabled_at_ms IS NULL){as_number}",
+            is_customer=f"(a.parent_id IS NOT NULL){as_number}",
+            kinds="e.kinds",
+        )
+    )
+
+
 # The endpoints `e` that hear of the account `a`, as one text, which `events.parse_listeners` reads:
 # for statements that read an account's rows anyway.
-_LISTENER_POSTGRESQL: Final = " || ' ' || ".join(
-    ListenerWords(
-        endpoint_id="e.id",
-        sandbox="e.sandbox::int",
-        enabled="(e.disabled_at_ms IS NULL)::int",
-        is_customer="(a.parent_id IS NOT NULL)::int",
-        kinds="e.kinds",
-    )
-)
-_LISTENER_SQLITE: Final = " || ' ' || ".join(
-    ListenerWords(
-        endpoint_id="e.id",
-        sandbox="e.sandbox",
-        enabled="(e.disabled_at_ms IS NULL)",
-        is_customer="(a.parent_id IS NOT NULL)",
-        kinds="e.kinds",
-    )
-)
-LISTENERS_TEXT: Final = f"string_agg({_LISTENER_POSTGRESQL}, ';')"
-LISTENERS_TEXT_SQLITE: Final = f"group_concat({_LISTENER_SQLITE}, ';')"
+LISTENERS_TEXT: Final = f"string_agg({_listener('::int')}, ';')"
+LISTENERS_TEXT_SQLITE: Final = f"group_concat({_listener()}, ';')"
 LISTENS: Final = (
     "e.account_id IN (a.id, a.parent_id) AND (e.account_id = a.id OR e.include_customers)"
 )

@@ -3,20 +3,18 @@ stays stored.
 """
 
 import sqlite3
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from typing import Final
 
 from heliograph.base import clock
 from heliograph.contacts.contact import ContactOwner
 from heliograph.contacts.csv_file import BadContactRow, ContactRow
+from heliograph.contacts.import_rows import TOLD_MAX, RowEnd, results_of, store_rows
 from heliograph.contacts.opt_out_history import Changer
-from heliograph.contacts.store import AT_ONCE_MAX, UpsertResult, upsert
+from heliograph.contacts.store import AT_ONCE_MAX, UpsertedContact, UpsertResult
 from heliograph.database.database import Database
-
-TOLD_MAX: Final = 20  # rows of each kind that a report, or a page, names by line
 
 
 class Import:
@@ -56,34 +54,29 @@ class Import:
             raise ended[0]
 
     def _store(self, batch: list[ContactRow | BadContactRow]) -> list[BadContactRow]:
-        good = [row for row in batch if isinstance(row, ContactRow)]
-        bad = [row for row in batch if isinstance(row, BadContactRow)]
-        changes = [row.change for row in good]
-        results = (
-            self._db.transact(
-                lambda tx: upsert(tx, self._owner, changes, by=self._by, now_ms=self._began_ms)
-            )
-            if changes
-            else []
+        upserted = self._db.transact(
+            lambda tx: store_rows(tx, self._owner, batch, by=self._by, now_ms=self._began_ms)
         )
-        for row, upserted in zip(good, results, strict=True):
-            if upserted.contact is None:
-                bad.append(BadContactRow(row.line, row.cells, upserted.why))
-            elif upserted.result is UpsertResult.CREATED:
-                self.created += 1
-            elif upserted.before_ms == self._began_ms or self._older_contacts.was_added(
-                upserted.contact.phone
-            ):
-                self.repeated += 1
-                if len(self.repeated_lines) < TOLD_MAX:
-                    self.repeated_lines.append(row.line)
-            else:
-                self.updated += 1
-        bad.sort()
-        self.bad += len(bad)
+        rows = results_of(batch, upserted, self._is_repeated)
+        ends = Counter(row.end for row in rows)
+        self.created += ends[RowEnd.CREATED]
+        self.updated += ends[RowEnd.UPDATED]
+        self.repeated += ends[RowEnd.REPEATED]
+        self.bad += ends[RowEnd.BAD]
+        repeated_lines = [row.line for row in rows if row.end is RowEnd.REPEATED]
+        self.repeated_lines += repeated_lines[: TOLD_MAX - len(self.repeated_lines)]
+        bad = [row.bad for row in rows if row.bad is not None]
         self.bad_rows += bad[: TOLD_MAX - len(self.bad_rows)]
         self.line = batch[-1].line
         return bad
+
+    def _is_repeated(self, upserted: UpsertedContact) -> bool:
+        if upserted.result is UpsertResult.CREATED:
+            return False
+        assert upserted.contact is not None
+        return upserted.before_ms == self._began_ms or self._older_contacts.was_added(
+            upserted.contact.phone
+        )
 
 
 def _read(

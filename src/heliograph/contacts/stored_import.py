@@ -3,6 +3,7 @@ transaction that also stores how far the import is: so it goes on after a proces
 row counts twice.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import islice
@@ -21,9 +22,9 @@ from heliograph.base.errors import Conflict, NotFound
 from heliograph.base.json import encode
 from heliograph.contacts.contact import ContactOwner
 from heliograph.contacts.csv_file import BadContactRow, ContactRow, Sheet
-from heliograph.contacts.import_file import TOLD_MAX
+from heliograph.contacts.import_rows import TOLD_MAX, RowEnd, RowResult, results_of, store_rows
 from heliograph.contacts.opt_out_history import Changer, ChangerKind
-from heliograph.contacts.store import UpsertedContact, UpsertResult, upsert
+from heliograph.contacts.store import UpsertedContact
 from heliograph.contacts.tables import contact_imports
 from heliograph.database.database import Database, RawId
 from heliograph.database.pruning import PruningRule
@@ -235,13 +236,10 @@ class ImportRun:
             self._read_up_to(tx, stored, account.country_code)
         batch = list(islice(self._rows, STEP_ROWS))
         self._at += len(batch)
-        good = [row for row in batch if isinstance(row, ContactRow)]
         owner = ContactOwner(stored.account_id, stored.sandbox)
         by = Changer(ChangerKind.USER, stored.by_name, is_import=True)
-        changes = [row.change for row in good]
-        results = upsert(tx, owner, changes, by=by, now_ms=clock.now_ms()) if changes else []
-        by_line = {row.line: result for row, result in zip(good, results, strict=True)}
-        after = self._counted(stored, batch, by_line)
+        upserted = store_rows(tx, owner, batch, by=by, now_ms=clock.now_ms())
+        after = _counted(stored, results_of(batch, upserted, self._is_repeated))
         is_over = len(batch) < STEP_ROWS
         ended = {"ended_at_ms": clock.now_ms(), "file": None} if is_over else {}
         report_json = encode(after.told).decode()
@@ -263,35 +261,30 @@ class ImportRun:
         self._seen = {_phone(row) for row in done if isinstance(row, ContactRow)}
         self._at = stored.rows_done
 
-    def _counted(
-        self,
-        stored: StoredImport,
-        batch: Sequence[ContactRow | BadContactRow],
-        results: Mapping[int, UpsertedContact],
-    ) -> StoredImport:
-        """Returns the import with the figures after a batch. `results` are by line."""
-        counts, report = dict.fromkeys(UpsertResult, 0), stored.told
-        repeated = 0
-        for row in batch:
-            upserted = results[row.line] if isinstance(row, ContactRow) else None
-            if upserted is None or upserted.contact is None:
-                why = row.why if isinstance(row, BadContactRow) else results[row.line].why
-                counts[UpsertResult.REFUSED] += 1
-                report.bad_rows += [(row.line, why)] * (len(report.bad_rows) < TOLD_MAX)
-            elif upserted.contact.phone in self._seen:
-                repeated += 1
-                report.repeated_lines += [row.line] * (len(report.repeated_lines) < TOLD_MAX)
-            else:
-                self._seen.add(upserted.contact.phone)
-                counts[upserted.result] += 1
-        return stored._replace(
-            rows_done=stored.rows_done + len(batch),
-            created=stored.created + counts[UpsertResult.CREATED],
-            updated=stored.updated + counts[UpsertResult.UPDATED],
-            repeated=stored.repeated + repeated,
-            bad=stored.bad + counts[UpsertResult.REFUSED],
-            line=batch[-1].line if batch else stored.line,
-        )
+    def _is_repeated(self, upserted: UpsertedContact) -> bool:
+        assert upserted.contact is not None
+        phone = upserted.contact.phone
+        if phone in self._seen:
+            return True
+        self._seen.add(phone)
+        return False
+
+
+def _counted(stored: StoredImport, rows: Sequence[RowResult]) -> StoredImport:
+    """Returns the import with the figures after these rows."""
+    ends, report = Counter(row.end for row in rows), stored.told
+    bad = [(row.line, row.bad.why) for row in rows if row.bad is not None]
+    repeated = [row.line for row in rows if row.end is RowEnd.REPEATED]
+    report.bad_rows += bad[: TOLD_MAX - len(report.bad_rows)]
+    report.repeated_lines += repeated[: TOLD_MAX - len(report.repeated_lines)]
+    return stored._replace(
+        rows_done=stored.rows_done + len(rows),
+        created=stored.created + ends[RowEnd.CREATED],
+        updated=stored.updated + ends[RowEnd.UPDATED],
+        repeated=stored.repeated + ends[RowEnd.REPEATED],
+        bad=stored.bad + ends[RowEnd.BAD],
+        line=rows[-1].line if rows else stored.line,
+    )
 
 
 def _phone(row: ContactRow) -> str:

@@ -26,7 +26,7 @@ from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from heliograph.base.log import Log
 from heliograph.campaigns.audience import audience_lock
-from heliograph.database import cache, commits, migrate
+from heliograph.database import cache, commits, migrate, sessions
 from tests.support import compiled, dealing, prepared, trials
 from tests.support.crash import processes
 from tests.support.services import redis
@@ -130,6 +130,15 @@ def _patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(
             audience_lock, "PAUSE_SQLITE_S", 0.0
         )  # for a server, which is not there
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patience_between_statements() -> None:
+    """Lets a transaction of the tests' own process wait for a minute between two statements, also
+    one of a fixture that is made once for many tests. Of the 5 s that the service allows, a machine
+    that others use too has taken all.
+    """
+    sessions.POSTGRES_IDLE_IN_TRANSACTION_MS = 60_000  # type: ignore[misc]  # it is final
 
 
 @pytest.fixture(autouse=True)

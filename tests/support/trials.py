@@ -1,7 +1,7 @@
 """Says which tests are trials: those that `make test` leaves to `make trials`.
 
 `make test` runs at each change, and takes eight minutes at most. Trials take longer, or do again on
-the other database what is written once for both. Together the two run every test.
+the other database what one has done. Together the two run every test.
 
 A file outside `ON_BOTH` runs on one database in `make test`, and on the other one in `make trials`.
 Which one it is depends on the file's name alone, so half of the files test each database.
@@ -14,8 +14,9 @@ from typing import Final
 PART: Final = "HELIOGRAPH_TEST_PART"  # the name of the variable that says which part runs
 FIRST, TRIALS = "first", "trials"  # its values; without one, all tests run
 
-# Accepting, a carrier's turn, an operator's decision and the ledger: their statements are declared
-# twice. So are the conditions of states. `tests/capability/database` prepares every statement.
+# Accepting, a carrier's turn, an operator's decision, the ledger and the conditions of states: a
+# difference between the dialects costs most there. Other rooms have statements in two dialects,
+# too; `tests/capability/database` prepares every statement on both databases.
 ON_BOTH: Final = (
     "tests/capability/alerts/test_rules_at_once.py",  # PostgreSQL alone has the lock
     "tests/capability/campaigns/test_campaign_transitions.py",

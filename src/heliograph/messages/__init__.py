@@ -1,7 +1,8 @@
 """Sends messages: each is accepted, paid once, handed to a carrier, and followed until its delivery
 is known.
 
-Each room of it hands out its own names.
+The `__all__` of each folder lists what the rest of the program uses of it. Between the folders,
+files import each other's names straight from the file, and imports run downward.
 """
 
 __all__ = [

@@ -22,6 +22,7 @@ from heliograph.database.statements import (
     TablesStatement,
     Text,
     columns_of,
+    values_of,
 )
 from heliograph.messages.queue.sql import QUEUE, QueuedRun
 from heliograph.messages.states import MESSAGE, QUEUED
@@ -119,10 +120,20 @@ class _Stored(Row, frozen=True):
 
 _BEGUN: Final = MESSAGE.begun_as(QUEUED)
 _SENDS: Final = ", ".join(name for name in SendRow.__struct_fields__ if name != "place")
-_MESSAGES: Final = (
-    "id, send_id, account_id, sandbox, recipient, country_code, carrier_id, status, segments,"
-    " credits, group_id"
-)
+# the columns of `messages`, each with what PostgreSQL stores there: of a message `m`, its send `s`
+_MESSAGES: Final = {
+    "id": "m.id",
+    "send_id": "s.id",
+    "account_id": "s.account_id",
+    "sandbox": "s.sandbox",
+    "recipient": "m.recipient",
+    "country_code": "m.country_code",
+    "carrier_id": "m.carrier_id",
+    "status": f"'{_BEGUN}'",
+    "segments": "s.segments",
+    "credits": "m.credits",
+    "group_id": "s.group_id",
+}
 
 
 def _queued(send: SendRow, run: RunRow) -> QueuedRun:
@@ -161,9 +172,8 @@ _STORE: Final = TablesStatement(
         WITH batch AS MATERIALIZED (SELECT * FROM :sends AS s),
         stored_sends AS (INSERT INTO sends ({_SENDS}) SELECT {_SENDS} FROM batch),
         stored_messages AS (
-            INSERT INTO messages ({_MESSAGES})
-            SELECT m.id, s.id, s.account_id, s.sandbox, m.recipient, m.country_code, m.carrier_id,
-                '{_BEGUN}', s.segments, m.credits, s.group_id
+            INSERT INTO messages ({", ".join(_MESSAGES)})
+            SELECT {", ".join(_MESSAGES.values())}
             FROM :messages AS m JOIN batch s USING (place)),
         stored_runs AS (
             INSERT INTO queue ({columns_of(QueuedRun)})
@@ -204,9 +214,8 @@ _STORE_MESSAGES: Final = BatchStatement(
     _NewMessage,
     Nothing,
     sqlite=f"""
-    INSERT INTO messages ({_MESSAGES})
-    VALUES (:id, :send_id, :account_id, :sandbox, :recipient, :country_code, :carrier_id,
-        '{_BEGUN}', :segments, :credits, :group_id)""",
+    INSERT INTO messages ({columns_of(_NewMessage)}, status)
+    VALUES ({values_of(_NewMessage)}, '{_BEGUN}')""",
 )
 _STORE_WALLETS: Final = BatchStatement(
     WalletRow,

@@ -37,6 +37,7 @@ _NOTICE: Final = portable(
 
 
 async def notify(tx: HotTx, account_id: str, kind: str, text: str, now_ms: int) -> None:
+    """Stores a notice for the account's users. `account_id` is raw."""
     await _NOTICE.rows(
         tx, Notice(ids.raw_of_number(ids.new_number(now_ms)), account_id, kind, text, now_ms)
     )

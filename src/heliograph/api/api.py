@@ -325,6 +325,7 @@ def error_headers(error: ServiceError) -> Headers:
 
 
 def new_request_id() -> str:
+    """Returns a new id for the header X-Request-Id: `req_` and 32 hexadecimal digits."""
     return f"req_{ids.new_number():032x}"
 
 

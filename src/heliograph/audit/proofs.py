@@ -111,6 +111,7 @@ def begin_proof(tx: Connection, proof_id: str, now_ms: int) -> bool:
 
 
 def store_progress(tx: Connection, proof_id: str, step: int, rows_read: int, now_ms: int) -> None:
+    """Stores how far a proof has come, by its raw id. One that has ended already stays as it is."""
     tx.execute(
         sa.update(ledger_proofs)
         .where(ledger_proofs.c.id == proof_id, ledger_proofs.c.slot == 1)

@@ -51,10 +51,12 @@ def parts_of(message: MessagePosition, submit: Submit) -> int:
 
 
 def name_of(submit: Submit) -> str:
+    """Returns how a finding names the message, or the part of it, that a submission carries."""
     return "it" if submit.parts == 1 else f"part {submit.part} of {submit.parts}"
 
 
 def parts_in_words(parts: int, segments: int) -> str:
+    """Returns how a finding names these parts of a message: part 1 is the lowest bit of `parts`."""
     if segments == 1:
         return "it"
     return (

@@ -162,4 +162,5 @@ def _second(at_s: int) -> str:
 
 
 def rfc3339_or_none(at_ms: int | None) -> str | None:
+    """Returns the time as `rfc3339` does, or None when there is none."""
     return None if at_ms is None else rfc3339(at_ms)

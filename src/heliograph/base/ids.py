@@ -133,6 +133,7 @@ def _head(high: int) -> str:
 
 
 def text_of_number(prefix: str, number: int) -> str:
+    """Returns the text form of an id that is given as a number of 128 bits."""
     return f"{prefix}_{_head(number >> 20)}{_PAIRS[(number >> 10) & 1023]}{_PAIRS[number & 1023]}"
 
 
@@ -152,10 +153,12 @@ def texts_of_run(prefix: str, first: int, count: int) -> list[str]:
 
 
 def text_of_raw(prefix: str, raw: str) -> str:
+    """Returns the text form of an id that is given in its raw form."""
     return text_of_number(prefix, int(raw, 16))
 
 
 def raw_of_number(number: int) -> str:
+    """Returns the raw form of an id: 32 hexadecimal digits in lower case."""
     return f"{number:032x}"
 
 
@@ -179,6 +182,7 @@ def number_of_text(prefix: str, text: str) -> int | None:
 
 
 def raw_of_text(prefix: str, text: str) -> str | None:
+    """Returns the raw form of an id in text form, or None when it is malformed."""
     number = number_of_text(prefix, text)
     return None if number is None else raw_of_number(number)
 

@@ -224,6 +224,7 @@ def _accepted(sandbox: bool) -> Counter:
 
 
 def count_accepted(messages: int, *, sandbox: bool) -> None:
+    """Counts messages that were stored and queued."""
     _accepted(sandbox).inc(messages)
 
 
@@ -275,6 +276,7 @@ def _answered(carrier: str, outcome: str) -> Counter:
 
 
 def count_answer(carrier: str, outcome: str) -> None:
+    """Counts one answer of a carrier to a submission, by its outcome."""
     _answered(carrier, outcome).inc()
 
 
@@ -301,6 +303,7 @@ def _received(carrier: str, state: str) -> Counter:
 
 
 def count_receipt(carrier: str, state: str) -> None:
+    """Counts one delivery receipt of a carrier, by the state that it reports."""
     _received(carrier, state).inc()
 
 

@@ -65,6 +65,9 @@ def _cipher(secret_key: str, purpose: str) -> Fernet:
 
 
 def encrypt(keys: Keys, purpose: str, secret: str) -> str:
+    """Returns the secret encrypted with the first of the keys, for one purpose. `decrypt` is the
+    other way.
+    """
     return _cipher(keys_of(keys)[0], purpose).encrypt(secret.encode()).decode()
 
 

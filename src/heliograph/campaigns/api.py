@@ -11,6 +11,8 @@ from heliograph.requests import Answer, Call, Endpoint
 
 
 def endpoints(db: Database) -> list[Endpoint]:
+    """Returns the endpoints of campaigns."""
+
     def list_campaigns(call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)
         wanted = read_page(call.query)

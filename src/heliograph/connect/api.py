@@ -22,6 +22,7 @@ PROVISION_PATH: Final = "POST /connect/customers"
 
 
 def endpoints(db: Database) -> list[Endpoint]:
+    """Returns the endpoints for partners."""
     handlers = _ConnectHandlers(db)
     return [
         Endpoint(

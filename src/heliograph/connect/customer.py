@@ -114,6 +114,9 @@ def require_active(customer: Customer) -> None:
 def with_ref(
     tx: Connection, partner_id: str, external_ref: str, *, sandbox: bool
 ) -> Customer | None:
+    """Returns the partner's customer with this `external_ref` in the given mode, or None.
+    `partner_id` is raw.
+    """
     row = tx.execute(
         _customers_of(partner_id, sandbox).where(customers.c.external_ref == external_ref)
     ).one_or_none()

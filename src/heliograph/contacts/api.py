@@ -23,6 +23,7 @@ T = TypeVar("T")
 
 
 def endpoints(db: Database) -> list[Endpoint]:
+    """Returns the endpoints of contacts."""
     handlers = _ContactHandlers(db)
     return [
         Endpoint("GET", "/contacts", "contacts.read", handle_in_thread=handlers.list_contacts),

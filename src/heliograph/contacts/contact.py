@@ -170,6 +170,7 @@ def page(
 
 
 def text_id(contact: Contact) -> str:
+    """Returns the contact's id in text form."""
     return ids.text_of_raw(PREFIX, contact.id)
 
 

@@ -31,6 +31,7 @@ _custom_value: Final = text_reader(lambda text: one_line("value", text, most=CUS
 
 
 def read_email(value: Any) -> str:
+    """Reads an email address, and removes the white space around it."""
     text = as_text(value).strip()
     if len(text) > EMAIL_MAX or not text.isprintable() or _EMAIL.fullmatch(text) is None:
         raise ValueError(
@@ -40,6 +41,7 @@ def read_email(value: Any) -> str:
 
 
 def read_tag(value: Any) -> str:
+    """Reads a tag. It has no `|`, which stands between the tags of a cell in files."""
     tag = _tag(value)
     if TAG_SEPARATOR in tag:
         raise ValueError(
@@ -82,6 +84,7 @@ def read_custom_name(value: Any) -> str:
 
 
 def read_custom_value(value: Any) -> str:
+    """Reads the value of a custom field."""
     return _custom_value(value)
 
 

@@ -158,6 +158,7 @@ def import_by_id(tx: Connection, account_id: str, import_id: str) -> StoredImpor
 
 
 def newest_imports(tx: Connection, account_id: str, *, limit: int) -> list[StoredImport]:
+    """Returns at most `limit` imports of the account (raw id), newest first."""
     query = sa.select(*_COLUMNS).where(_t.account_id == account_id)
     return [_of_row(row) for row in tx.execute(query.order_by(_t.id.desc()).limit(limit))]
 

@@ -25,4 +25,5 @@ def bump(tx: Connection) -> None:
 
 
 def epoch(tx: Connection) -> int:
+    """Returns the epoch of the configuration, as this transaction sees it."""
     return int(tx.execute(sa.select(config.c.epoch)).scalar_one())

@@ -117,6 +117,7 @@ def connect_sqlite(path: Path) -> sqlite3.Connection:
 
 
 def sqlite_engine(path: Path) -> sa.Engine:
+    """Makes an engine with a pool of connections to the SQLite file at `path`."""
     return sa.create_engine(
         "sqlite://",
         creator=lambda: connect_sqlite(path),

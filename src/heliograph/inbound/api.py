@@ -9,6 +9,7 @@ from heliograph.requests import Answer, Call, Endpoint
 
 
 def endpoints(db: Database) -> list[Endpoint]:
+    """Returns the endpoints of inbound texts and of the numbers that receive them."""
     handlers = _InboundHandlers(db)
     return [
         Endpoint("GET", "/inbound", "sms.read", handle_in_thread=handlers.list_inbound),

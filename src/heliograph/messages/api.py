@@ -52,6 +52,10 @@ class FindAnswered(Protocol):
 def endpoints(
     acceptor: Acceptor, cache: ConfigCache, db: Database, find_answered: FindAnswered
 ) -> list[Endpoint]:
+    """Returns the endpoints of messages. `find_answered` finds the inbound text that a send is to
+    answer.
+    """
+
     def message(call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)
         call.query.finish()

@@ -27,6 +27,9 @@ POST_PATH: Final = "POST /opt-outs"
 
 
 def endpoints(db: Database, withdraw: Withdraw) -> list[Endpoint]:
+    """Returns the endpoints of opt-outs. `withdraw` withdraws the messages that wait for a phone
+    that opts out.
+    """
     handlers = _OptOutHandlers(db, withdraw)
     return [
         Endpoint("GET", "/opt-outs", "sms.read", handle_in_thread=handlers.list_opt_outs),

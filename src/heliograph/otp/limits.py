@@ -93,6 +93,7 @@ class JudgedTry(NamedTuple):
 
 
 def is_locked(latest: Otp, now_ms: int) -> bool:
+    """Returns whether wrong tries have locked the phone of this latest one-time password."""
     return latest.locked_until_ms is not None and latest.locked_until_ms > now_ms
 
 
@@ -179,4 +180,5 @@ def _is_remembered(otp: Otp, now_ms: int) -> bool:
 
 
 def seconds_until(until_ms: int, now_ms: int) -> int:
+    """Returns how many seconds are left until a time, rounded up: it is what `Retry-After` says."""
     return -((now_ms - until_ms) // 1_000)

@@ -69,6 +69,7 @@ def encode_times(sent_at_ms: Sequence[int]) -> str:
 
 
 def decode_times(text: str) -> list[int]:
+    """Returns the times, in milliseconds, that a column holds; `encode_times` is the other way."""
     return [int(at_ms) for at_ms in text.split(",") if at_ms]
 
 

@@ -183,4 +183,5 @@ def encode_counts(counts: Sequence[int]) -> str:
 
 
 def decode_counts(text: str) -> list[int]:
+    """Returns the counts that a column holds, such as `1,2,3`; `encode_counts` is the other way."""
     return _from_json(f"[{text}]")

@@ -30,6 +30,7 @@ EVENTS_PATH: Final = "/sitebuilder/events"
 
 
 def endpoints(db: Database) -> list[Endpoint]:
+    """Returns the endpoints that a shop's plugin calls."""
     handlers = _PluginHandlers(db)
     return [
         Endpoint("GET", "/account/status", "wallet.read", handle_in_thread=handlers.show_status),

@@ -67,6 +67,9 @@ def _tell(is_taken: bool) -> None:
 
 
 def needs_redis(found: str) -> SettingError:
+    """Returns the error that REDIS_URL is missing where API processes share the limits of keys.
+    `found` is what was there instead.
+    """
     return SettingError(
         "REDIS_URL", found, "redis://…, so that API processes count a key's requests together"
     )

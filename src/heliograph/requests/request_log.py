@@ -129,6 +129,7 @@ def end_of(error: Exception) -> RequestEnd:
 
 
 def store_requests(tx: Connection, requests: Sequence[LoggedRequest]) -> None:
+    """Stores requests in the log of the accounts that made them; none is no error."""
     if requests:
         tx.execute(request_log.insert(), [request._asdict() for request in requests])
 

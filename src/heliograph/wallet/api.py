@@ -13,6 +13,8 @@ from heliograph.wallet.wallet import wallet_of
 
 
 def endpoints(db: Database) -> list[Endpoint]:
+    """Returns the endpoints of balances and of the ledger."""
+
     def balance(call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)
         call.query.finish()

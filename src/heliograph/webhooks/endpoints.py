@@ -211,6 +211,7 @@ def endpoint_of(tx: Connection, endpoint_id: str) -> WebhookEndpoint:
 
 
 def text_id(endpoint_id: str) -> str:
+    """Returns the text form of an endpoint's raw id."""
     return ids.text_of_raw(PREFIX, endpoint_id)
 
 

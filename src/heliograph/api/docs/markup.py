@@ -23,6 +23,7 @@ def markup(text: str) -> Markup:
 
 
 def anchor(title: str) -> str:
+    """Returns the id that a heading has in HTML: its words in lower case, joined by hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
 
 

@@ -63,6 +63,7 @@ class Operation:
 
 
 def text(description: str, *, nullable: bool = False, **more: Any) -> Json:
+    """Describes a string. `more` are further keywords of JSON Schema, such as `maxLength`."""
     return {
         "type": ["string", "null"] if nullable else "string",
         "description": description,
@@ -71,6 +72,7 @@ def text(description: str, *, nullable: bool = False, **more: Any) -> Json:
 
 
 def integer(description: str, *, nullable: bool = False, **more: Any) -> Json:
+    """Describes an integer. `more` are further keywords of JSON Schema, such as `minimum`."""
     return {
         "type": ["integer", "null"] if nullable else "integer",
         "description": description,
@@ -79,6 +81,7 @@ def integer(description: str, *, nullable: bool = False, **more: Any) -> Json:
 
 
 def money(description: str) -> Json:
+    """Describes an amount of money in major units, such as 12.5 cedis."""
     return {
         "type": "number",
         "description": f"{description} It has at most as many decimals as the currency.",
@@ -86,6 +89,7 @@ def money(description: str) -> Json:
 
 
 def flag(description: str, *, nullable: bool = False) -> Json:
+    """Describes a field that is true or false."""
     return {"type": ["boolean", "null"] if nullable else "boolean", "description": description}
 
 
@@ -117,6 +121,7 @@ def also(schema: Json, *names: str) -> Json:
 
 
 def one_of(values: Iterable[str], description: str, *, nullable: bool = False) -> Json:
+    """Describes a string that is one of a few values."""
     choices: list[str | None] = [*values, None] if nullable else [*values]
     return {
         "type": ["string", "null"] if nullable else "string",
@@ -126,16 +131,19 @@ def one_of(values: Iterable[str], description: str, *, nullable: bool = False) -
 
 
 def moment(description: str, *, nullable: bool = False) -> Json:
+    """Describes a time, as a string of RFC 3339."""
     return text(
         f"{description} RFC 3339, UTC, with milliseconds.", nullable=nullable, format="date-time"
     )
 
 
 def identity(prefix: str, description: str, *, nullable: bool = False) -> Json:
+    """Describes an id in text form: the prefix, `_` and 26 characters (docs/api.md, "Ids")."""
     return text(description, nullable=nullable, pattern=f"^{prefix}_[0-9a-hjkmnp-tv-z]{{26}}$")
 
 
 def array(items: Json, description: str, **more: Any) -> Json:
+    """Describes an array of such items. `more` are further keywords of JSON Schema."""
     return {"type": "array", "items": items, "description": description, **more}
 
 
@@ -162,10 +170,12 @@ def form(description: str, /, required: Iterable[str] = (), **fields: Json) -> J
 
 
 def ref(name: str) -> Json:
+    """Returns a reference to a schema of the description's components."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def one_record(schema: Json) -> Json:
+    """Returns the schema of an answer that holds one record, in `data`."""
     return {"type": "object", "required": ["data"], "properties": {"data": schema}}
 
 
@@ -200,6 +210,7 @@ WARNINGS: Final = array(
 
 
 def query(name: str, description: str, schema: Json, example: Any = None) -> Json:
+    """Describes a parameter of the query string, which may be left out."""
     parameter = {"name": name, "in": "query", "description": description, "schema": schema}
     return parameter if example is None else {**parameter, "example": example}
 
@@ -214,6 +225,7 @@ def query_text(name: str, description: str, most: int, example: Any = None) -> J
 
 
 def limit(most: int = LIMIT_MAX) -> Json:
+    """Describes the parameter `limit` of an endpoint whose pages hold at most `most` records."""
     return query(
         "limit",
         "How many records a page holds at most.",
@@ -222,6 +234,7 @@ def limit(most: int = LIMIT_MAX) -> Json:
 
 
 def path_id(description: str, example: str) -> Json:
+    """Describes the parameter `id` of a path."""
     return {
         "name": "id",
         "in": "path",
@@ -337,4 +350,5 @@ RATE_HEADERS: Final = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimi
 
 
 def headers(*names: str) -> Json:
+    """Returns references to headers of the description's components, by their names."""
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}

@@ -294,6 +294,7 @@ def encode_data_sm(
 
 
 def encode_tlv(tag: int, value: bytes) -> bytes:
+    """Encodes an optional parameter: its tag, its length and its value (SMPP 3.4, 3.2.4.1)."""
     return _TLV_HEAD.pack(tag, len(value)) + value
 
 
@@ -313,6 +314,7 @@ def decode_tlvs(body: bytes, at: int) -> dict[int, bytes]:
 
 
 def encode_bind(bind: BindRequest) -> bytes:
+    """Encodes the body of a bind_receiver, bind_transmitter or bind_transceiver (SMPP 3.4, 4.1)."""
     return b"%b\0%b\0%b\0%c%c%c%b\0" % (
         bind.system_id.encode("latin-1"),
         bind.password.encode("latin-1"),

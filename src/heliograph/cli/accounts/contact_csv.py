@@ -44,6 +44,9 @@ def whose(callback: Callable[..., None]) -> Callable[..., None]:
 
 
 def owner_of(tx: "Connection", account: str, sandbox: bool) -> "ContactOwner":
+    """Returns the owner of the contacts of an account, which is given by its id or name. Raises
+    NotFound, and InvalidRequest when several have the name.
+    """
     from heliograph import accounts, contacts
 
     return contacts.ContactOwner(accounts.find(tx, account).id, sandbox)

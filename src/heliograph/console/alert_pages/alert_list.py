@@ -61,6 +61,7 @@ class RuleFields(NamedTuple):
 
 
 def fields_of(kind: AlertKind) -> RuleFields:
+    """Returns the names that the form gives to the fields of the rule of this kind."""
     return RuleFields(on=f"{kind}_on", threshold=f"{kind}_threshold", hold=f"{kind}_hold")
 
 

@@ -120,6 +120,7 @@ _PLOTTED: Final = (
 
 
 def minute_in_utc(at_ms: int) -> str:
+    """Returns the time to the minute, in UTC, such as `2026-11-26 09:30`."""
     return rfc3339(at_ms)[: len("2026-11-26T09:30")].replace("T", " ")
 
 

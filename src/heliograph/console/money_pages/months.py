@@ -18,4 +18,5 @@ def month_of(request: PageRequest) -> str:
 
 
 def this_month(request: PageRequest) -> str:
+    """Returns the month of the request in UTC, such as `2026-11`."""
     return rfc3339(request.now_ms)[:MONTH_CHARACTERS]

@@ -86,6 +86,7 @@ def fields_of(named: type[Row]) -> tuple[Parameter, ...]:
 
 
 def is_row(hint: Any) -> bool:
+    """Returns whether an annotation is a class of rows."""
     return isinstance(hint, type) and issubclass(hint, Row)
 
 

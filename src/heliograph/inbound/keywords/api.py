@@ -27,6 +27,7 @@ SAVE_PATH: Final = "POST /keywords"
 
 
 def endpoints(db: Database) -> list[Endpoint]:
+    """Returns the endpoints of keywords."""
     handlers = _KeywordHandlers(db)
     return [
         Endpoint("GET", "/keywords", "sms.read", handle_in_thread=handlers.list_keywords),

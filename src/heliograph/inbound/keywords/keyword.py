@@ -236,6 +236,7 @@ def as_keyword_record(found: Keyword) -> dict[str, Any]:
 
 
 def keyword_text_id(found: Keyword) -> str:
+    """Returns the keyword's id in text form."""
     return ids.text_of_raw(KEYWORD_PREFIX, found.id)
 
 

@@ -82,4 +82,5 @@ class Assembly:
 
 
 def key_of(came: HandsetText, part: PartOf) -> TextKey:
+    """Returns what a part has in common with the other parts of its text."""
     return TextKey(came.sender, came.recipient, part.reference, part.total)

@@ -226,4 +226,5 @@ def carrier_of(tx: Connection, raw_id: str) -> int | None:
 
 
 def receipt_not_found(receipt_id: str) -> NotFound:
+    """Returns the error about an id that no unmatched receipt has."""
     return NotFound(f"There is no unmatched receipt {quote_value(receipt_id)}.")

@@ -145,6 +145,7 @@ class RetentionTimes(NamedTuple):
 
 
 def read_retention(erase_after_days: int | None, delete_after_days: int | None) -> RetentionTimes:
+    """Returns the times of retention, from settings in days; None means for ever."""
     return RetentionTimes(
         texts_ms=None if erase_after_days is None else erase_after_days * DAY_MS,
         messages_ms=None if delete_after_days is None else delete_after_days * DAY_MS,

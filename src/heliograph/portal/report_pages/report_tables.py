@@ -85,10 +85,12 @@ def read_report(tx: Connection, visit: Visit, wanted: ReportQuery) -> AccountRep
 
 
 def countries(report: AccountReport) -> list[ReportLine]:
+    """Returns a line for each country that messages went to."""
     return _lines(report.groups, lambda group: group.country_code, or_else="unknown")
 
 
 def senders(report: AccountReport) -> list[ReportLine]:
+    """Returns a line for each sender that messages came from."""
     return _lines(report.groups, lambda group: group.sender)
 
 

@@ -41,6 +41,7 @@ def writable(db: Database) -> Iterator[CheckResult]:
 
 
 def indexes(tx: sa.Connection) -> Iterator[CheckResult]:
+    """Yields a failure if building an index was interrupted, and else nothing."""
     if broken := find_invalid(tx):
         yield CheckResult(
             "indexes",

@@ -7,6 +7,8 @@ an error's may begin so, because it is the message that its reader gets.
 
 A test's own docstring goes on where its name ends, so it may begin with "It".
 
+Every public function of a module of `src` has one.
+
 That a sentence is plain and true no test can tell: readers do.
 """
 
@@ -141,6 +143,45 @@ WORDED_ELSEWHERE: Final = {
     "RateLimited": "docs/api.md gives the text of RATE_LIMITED",
 }
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def test_every_public_function_has_a_docstring() -> None:
+    """Asks it of the functions that a module of `src` defines, and also below an `if` or a `try`. A
+    function inside of another one is for that one alone, and a method is read with its class, which
+    may inherit its docstring. `upgrade` of a migration is what the docstring of its module says.
+    """
+    found = [
+        (source.path, node)
+        for source in sources(PACKAGE)
+        if not source.path.startswith("migrations/versions/")
+        for node in _functions_of(source.tree)
+        if not node.name.startswith("_")
+    ]
+    assert found
+    without = [
+        f"{path}:{node.lineno}: {node.name}" for path, node in found if not ast.get_docstring(node)
+    ]
+    assert not without, "\n".join(without)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def asked(): ...",
+        "async def asked(): ...",
+        "if TYPE_CHECKING:\n    pass\nelse:\n    def asked(): ...",
+        "try:\n    import re\nexcept ImportError:\n    def asked(): ...",
+    ],
+)
+def test_a_function_of_a_module_is_found(text: str) -> None:
+    assert [node.name for node in _functions_of(ast.parse(text))] == ["asked"]
+
+
+@pytest.mark.parametrize(
+    "text", ["class Door:\n    def method(self): ...", "def asked():\n    def inside(): ..."]
+)
+def test_a_method_and_a_function_inside_of_another_are_not_asked(text: str) -> None:
+    assert not {"method", "inside"} & {node.name for node in _functions_of(ast.parse(text))}
 
 
 def test_no_docstring_is_a_fragment() -> None:
@@ -291,6 +332,17 @@ def _is_command(node: Documented) -> bool:
     return isinstance(node, ast.FunctionDef) and any(
         ".command(" in ast.unparse(each) for each in node.decorator_list
     )
+
+
+def _functions_of(module: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yields the functions that a module defines outside of classes and other functions."""
+    inside: list[ast.AST] = [module]
+    while inside:
+        node = inside.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+        elif not isinstance(node, ast.ClassDef):
+            inside += ast.iter_child_nodes(node)
 
 
 def _documented() -> Iterator[tuple[str, Documented, str]]:

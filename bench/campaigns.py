@@ -16,7 +16,7 @@ from bench.databases import Databases, Place
 from bench.ours import until_delivered
 from bench.processes import NotMeasured, helper, resident_mib
 from bench.reading import Conditions, Reading, together
-from bench.server import HELIOGRAPH, SECRET_KEY, environment, one_row, serving, set_up
+from bench.server import HELIOGRAPH, SECRET_KEY, environment, one_row, scalar, serving, set_up
 from bench.traffic import SENDER
 from heliograph.campaigns.advance import Advancer
 from heliograph.database.cache import ConfigCache
@@ -32,7 +32,9 @@ PEOPLE_AT_ONCE = 50_000
 TEXTS = {"plain": "Mangoes are back.", "own": "{name}, mangoes are back."}
 ALREADY_SENT_S = 60.0
 _STARTED = "SELECT max(started_at_ms) FROM campaigns"
-_MESSAGES = "SELECT count(*), count(DISTINCT recipient) FROM messages"
+_MESSAGES = "SELECT count(*) FROM messages"
+_STORED = """
+    SELECT count(*) AS messages, count(DISTINCT recipient) AS recipients FROM messages"""
 _TO_EXPAND = "SELECT count(*) FROM campaigns WHERE NOT expanded"
 
 
@@ -46,10 +48,13 @@ def expand(conditions: Conditions, databases: Databases) -> list[Reading]:
             _add_contacts(place, people)
             launched_s = _launch(place, text)
             per_s, grown_mib = asyncio.run(_expand(place, people))
-            stored, different = one_row(place, _MESSAGES)
+            stored = one_row(place, _STORED)
             errors = {
                 what: times
-                for what, times in (("missing", people - different), ("twice", stored - different))
+                for what, times in (
+                    ("missing", people - stored["recipients"]),
+                    ("twice", stored["messages"] - stored["recipients"]),
+                )
                 if times
             }
             name = databases.kind
@@ -77,7 +82,7 @@ def send(conditions: Conditions, databases: Databases) -> list[Reading]:
             launched_at_s = time.time()
             _run(place, "launch", campaign_id)
             until_s = time.monotonic() + ALREADY_SENT_S
-            while one_row(place, _MESSAGES)[0] < people:
+            while scalar(place, _MESSAGES) < people:
                 if time.monotonic() > until_s:
                     raise NotMeasured(
                         f"not all of {people} became messages within {ALREADY_SENT_S:g} s"
@@ -91,7 +96,7 @@ def send(conditions: Conditions, databases: Databases) -> list[Reading]:
                 ),
                 Reading(
                     f"ours.campaign_first.{databases.kind}",
-                    first_s - one_row(place, _STARTED)[0] / 1_000,
+                    first_s - scalar(place, _STARTED) / 1_000,
                 ),
                 Reading(
                     f"ours.campaign_sent.{databases.kind}",
@@ -147,19 +152,8 @@ def _launch(place: Place, text: str) -> float:
 
 def _create(place: Place, text: str) -> str:
     """Creates a campaign. Returns its id."""
-    written = _run(
-        place,
-        "create",
-        "bench",
-        "--account",
-        ACCOUNT,
-        "--sender",
-        SENDER,
-        "--message",
-        text,
-        "--all",
-        "--json",
-    )
+    options = ("--account", ACCOUNT, "--sender", SENDER, "--message", text, "--all", "--json")
+    written = _run(place, "create", "bench", *options)
     return written[written.index("cmp_") :].split('"')[0]
 
 
@@ -188,7 +182,7 @@ async def _expand(place: Place, people: int) -> tuple[float, float]:
         )
         tune_collector()
         before_mib, began = resident_mib(os.getpid()), time.monotonic()
-        while one_row(place, _TO_EXPAND)[0]:  # a look expands for a second at most
+        while scalar(place, _TO_EXPAND):  # a look expands for a second at most
             await advancer.once()
         per_s = people / (time.monotonic() - began)
         polling.cancel()

@@ -10,7 +10,7 @@ from bench import load, setup, traffic
 from bench.databases import Databases, Place
 from bench.ours import measured
 from bench.reading import Conditions, Reading, together
-from bench.server import SECRET_KEY, one_row, outcome, serving, set_up
+from bench.server import SECRET_KEY, outcome, scalar, serving, set_up
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids
 from heliograph.database.database import Database
@@ -56,9 +56,7 @@ def verify(conditions: Conditions, databases: Databases) -> list[Reading]:
             seen, detail = measured(
                 server, codes, conditions.connections, conditions.seconds, first
             )
-            lost = {
-                "lost": max(0, warm.answered + seen.answered - int(one_row(place, _VERIFIED)[0]))
-            }
+            lost = {"lost": max(0, warm.answered + seen.answered - scalar(place, _VERIFIED))}
             return [
                 Reading(
                     f"ours.otp_verify.{databases.kind}",

@@ -89,12 +89,9 @@ def main(arguments: list[str]) -> int:
                     print(f"round {number + 1}  NOT MEASURED: {error}", flush=True)
                     continue
                 for figure in taken[now].keys() & taken[before].keys():
-                    pair = taken[before][figure], taken[now][figure]
-                    ratios[figure].append(pair[1] / pair[0])
-                    print(
-                        f"round {number + 1}  {figure}: {pair[0]:,.5g} to {pair[1]:,.5g}",
-                        flush=True,
-                    )
+                    was, is_now = taken[before][figure], taken[now][figure]
+                    ratios[figure].append(is_now / was)
+                    print(f"round {number + 1}  {figure}: {was:,.5g} to {is_now:,.5g}", flush=True)
     print(f"\n{'figure':44} pairs  lowest  median  highest, of {options.commit}'s")
     for figure, of_figure in sorted(ratios.items()):
         median = statistics.median(of_figure)

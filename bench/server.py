@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from psycopg.rows import dict_row
 
 from bench import setup
 from bench.databases import Databases, Place
@@ -31,8 +32,9 @@ READY_WITHIN_S = 30.0
 SECRET_KEY = secrets.token_hex(32)  # of all servers of this run: databases are copied
 
 _OUTCOME = """
-    SELECT count(*), count(*) FILTER (WHERE status = 'delivered'),
-        count(*) FILTER (WHERE status = 'failed'), max(delivered_at_ms) FROM messages"""
+    SELECT count(*) AS stored, count(*) FILTER (WHERE status = 'delivered') AS delivered,
+        count(*) FILTER (WHERE status = 'failed') AS failed,
+        max(delivered_at_ms) AS last_delivered_at_ms FROM messages"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +133,31 @@ def environment(place: Place, redis_url: str = "") -> dict[str, str]:
 
 def outcome(place: Place) -> Outcome:
     """Counts the messages of a place."""
-    stored, delivered, failed, last_delivered_at_ms = one_row(place, _OUTCOME)
-    return Outcome(stored, delivered, failed, (last_delivered_at_ms or 0) / 1_000)
+    row = one_row(place, _OUTCOME)
+    return Outcome(
+        stored=row["stored"],
+        delivered=row["delivered"],
+        failed=row["failed"],
+        last_delivered_at_s=(row["last_delivered_at_ms"] or 0) / 1_000,
+    )
 
 
-def one_row(place: Place, query: str) -> tuple[Any, ...]:
-    """Returns what the database of a place says when it is asked from outside."""
-    row: tuple[Any, ...] | None
+def one_row(place: Place, query: str) -> dict[str, Any]:
+    """Returns what the database of a place says when it is asked from outside: the values of one
+    row, by the names of their columns.
+    """
     if place.kind == "postgresql":
-        with psycopg.connect(place.url) as postgres:
+        with psycopg.connect(place.url, row_factory=dict_row) as postgres:
             row = postgres.execute(query.encode()).fetchone()
     else:
         with closing(sqlite3.connect(place.url.removeprefix("sqlite:///"))) as sqlite:
+            sqlite.row_factory = sqlite3.Row
             row = sqlite.execute(query).fetchone()
     assert row is not None
-    return row
+    return dict(row)
+
+
+def scalar(place: Place, query: str) -> Any:
+    """Returns the value of a query that finds one row of one column."""
+    [value] = one_row(place, query).values()
+    return value

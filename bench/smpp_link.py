@@ -50,7 +50,15 @@ class FastSmsc(asyncio.Protocol):
                 self._accepted += 1
                 if self._receipts:
                     body = pdu.encode_body(
-                        _ADDRESSES, b"AMINA", pdu.ESM_RECEIPT, 0, b"", 0, 0, _RECEIPT % ref, b""
+                        addresses=_ADDRESSES,
+                        destination_addr=b"AMINA",
+                        esm_class=pdu.ESM_RECEIPT,
+                        priority_flag=0,
+                        validity_period=b"",
+                        registered_delivery=0,
+                        data_coding=0,
+                        short_message=_RECEIPT % ref,
+                        tlvs=b"",
                     )
                     out.append(pdu.encode_pdu(pdu.DELIVER_SM, 0, self._accepted, body))
         self._transport.write(b"".join(out))

@@ -12,7 +12,7 @@ import json
 import time
 from collections import deque
 from dataclasses import asdict, dataclass, field
-from typing import cast
+from typing import NamedTuple, cast
 
 import uvloop
 
@@ -60,14 +60,22 @@ class Smsc:
         self.seen.clear()
 
 
+class WaitingReceipt(NamedTuple):
+    """Says of which submission a receipt is, and from when on it may be sent."""
+
+    due_at_s: float  # monotonic
+    source: bytes
+    destination: bytes
+    message_id: bytes
+
+
 class Session(asyncio.Protocol):
     """A session may be bound as anything: its receipts come back on it."""
 
     def __init__(self, smsc: Smsc) -> None:
         self.smsc = smsc
         self.buffer = bytearray()
-        # due (monotonic), source, destination, message id
-        self.waiting: deque[tuple[float, bytes, bytes, bytes]] = deque()
+        self.waiting: deque[WaitingReceipt] = deque()
         self.sequence = 0
         self.unanswered = 0
         self.paused = False
@@ -158,7 +166,9 @@ class Session(asyncio.Protocol):
             smsc.seen.add(key)
         if smsc.receipts and registered_delivery & 0b11 == 1:
             self.waiting.append(
-                (time.monotonic() + smsc.receipt_delay_s, source, destination, message_id)
+                WaitingReceipt(
+                    time.monotonic() + smsc.receipt_delay_s, source, destination, message_id
+                )
             )
 
     def _plan_flush(self, delay_s: float) -> None:
@@ -175,14 +185,16 @@ class Session(asyncio.Protocol):
         now, minute = time.monotonic(), time.strftime("%y%m%d%H%M", time.gmtime()).encode()
         waiting = self.waiting
         receipts: list[bytes] = []
-        while len(receipts) < room and waiting and waiting[0][0] <= now:
-            _, source, destination, message_id = waiting.popleft()
+        while len(receipts) < room and waiting and waiting[0].due_at_s <= now:
+            receipt = waiting.popleft()
             self.sequence += 1
             receipts.append(
                 pdu.pdu(
                     pdu.DELIVER_SM,
                     self.sequence,
-                    pdu.receipt_body(source, destination, message_id, minute),
+                    pdu.receipt_body(
+                        receipt.source, receipt.destination, receipt.message_id, minute
+                    ),
                 )
             )
         if receipts:

@@ -21,7 +21,7 @@ from bench.control import ask
 from bench.databases import Databases, Place, PostgresDatabases
 from bench.processes import NotMeasured, cpu_seconds, helper
 from bench.reading import Conditions, Reading, together
-from bench.server import SECRET_KEY, one_row, sending, serving, set_up
+from bench.server import SECRET_KEY, scalar, sending, serving, set_up
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock
 from heliograph.database.database import Database
@@ -206,9 +206,9 @@ def _delivered(figure: str, place: Place, sink: dict[str, Any], pids: list[int])
         "requests"
     ] < EVENTS and time.monotonic() < deadline:
         time.sleep(POLL_S)
-    while one_row(place, _LEFT)[0] and time.monotonic() < deadline:
+    while scalar(place, _LEFT) and time.monotonic() < deadline:
         time.sleep(POLL_S)
-    seconds, recorded = time.time() - counted["first_at"], one_row(place, _DELIVERED)[0]
+    seconds, recorded = time.time() - counted["first_at"], scalar(place, _DELIVERED)
     if not recorded:
         raise NotMeasured(f"nothing was delivered within {DONE_WITHIN_S:g} s: {counted}")
     detail = {
@@ -247,10 +247,10 @@ def _until_told(place: Place, sink: dict[str, Any], expected: int, errors: dict[
     """
     deadline = time.monotonic() + DONE_WITHIN_S
     while (
-        ask(sink["control_port"])["requests"] < expected or one_row(place, _LEFT)[0]
+        ask(sink["control_port"])["requests"] < expected or scalar(place, _LEFT)
     ) and time.monotonic() < deadline:
         time.sleep(ours.POLL_S)
-    counted, recorded = ask(sink["control_port"]), one_row(place, _DELIVERED)[0]
+    counted, recorded = ask(sink["control_port"]), scalar(place, _DELIVERED)
     errors |= {
         "events not delivered": expected - recorded,
         "posted again": counted["requests"] - expected,
@@ -284,4 +284,4 @@ def _one(place: Place, port: int, control_port: int, number: int) -> float:
         if time.monotonic() > deadline:
             raise NotMeasured(f"no POST within {FIRST_WITHIN_S:g} s")
         time.sleep(POLL_S)
-    return float(counted["last_at"] * 1_000 - one_row(place, _LAST_SENT)[0])
+    return float(counted["last_at"] * 1_000 - scalar(place, _LAST_SENT))

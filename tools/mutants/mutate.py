@@ -49,7 +49,7 @@ def mutants_of(path: str, source: str) -> list[Mutant]:
             place.put(place.node)
             # laid out so, a statement or what stands before its colon is one line
             lines = zip(original, whole.splitlines(), strict=True)
-            [(before, after)] = [pair for pair in lines if pair[0] != pair[1]]
+            [(before, after)] = [(old, new) for old, new in lines if old != new]
             found.append(Mutant(path, place.line, before.strip(), after.strip(), whole))
     return sorted(found, key=lambda mutant: (mutant.path, mutant.line))
 

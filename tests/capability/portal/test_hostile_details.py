@@ -37,6 +37,7 @@ from tests.support.capability.webhooks import endpoint, happened_to
 from tests.support.factories import PHONE
 from tests.support.portal.hostile import HOSTILE, structure_of
 from tests.support.portal.routes import customer_of
+from tests.support.portal.sent_texts import sender_of
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 PLAIN = "plain"
@@ -69,8 +70,7 @@ def paths(house_at_rest: House, run_loop: Loop) -> list[str]:
     house, db = house_at_rest, house_at_rest.db
     home, now_ms = home_of(db, house.amina_id), clock.now_ms()
     hook, _ = endpoint(db, house.amina_id)
-    accepted = run_loop(house.send(PHONE, PLAIN, reference=PLAIN)).send
-    [message] = ids.texts_of_run("msg", int(accepted.id, 16) + 1, 1)
+    message = sender_of(house, run_loop)(PHONE, PLAIN, reference=PLAIN)
     tried(db, run_loop, house)
     draft = write_down(db, house.amina_id)
     customer = accounts.text_of_id(customer_of(db, house.amina_id), is_customer=True)
@@ -167,7 +167,7 @@ def test_no_text_that_the_service_takes_becomes_a_part_of_a_page(
 ) -> None:
     db, amina_id = house_at_rest.db, house_at_rest.amina_id
     visitor.sign_in(EMAIL, amina_id)
-    home = home_of(db, amina_id)
+    home, send_text = home_of(db, amina_id), sender_of(house_at_rest, run_loop)
 
     def given(make: Callable[[str], str]) -> dict[str, str]:
         """Returns the pages of the records that were made with each text that is taken."""
@@ -178,8 +178,7 @@ def test_no_text_that_the_service_takes_becomes_a_part_of_a_page(
         return made
 
     def send(text: str) -> str:
-        accepted = run_loop(house_at_rest.send(PHONE, text)).send
-        return f"{home}/messages/{ids.texts_of_run('msg', int(accepted.id, 16) + 1, 1)[0]}"
+        return f"{home}/messages/{send_text(PHONE, text)}"
 
     def write(text: str) -> str:
         draft = write_down(db, amina_id, message=text.replace("{", "{{").replace("}", "}}"))

@@ -4,40 +4,17 @@ import csv
 import html
 import io
 import re
-from collections.abc import Callable, Iterator
 
 import pytest
 
-from heliograph.base import ids
 from heliograph.carriers import Outcome
 from heliograph.messages.read import report_page
 from tests.support.api.service import Loop
 from tests.support.capability.sending import House
 from tests.support.capability.webhooks import endpoint
-from tests.support.factories import PHONE, open_account, phones
-from tests.support.portal.visitor import EMAIL, Visitor, home_of
-
-Send = Callable[..., str]
-
-
-@pytest.fixture
-def sent(house: House, run_loop: Loop) -> Iterator[Send]:
-    """Sends a text, and returns the id of its first message."""
-
-    def send(to: str | list[str] = PHONE, text: str = "hello", **more: object) -> str:
-        accepted = run_loop(house.send(to, text, **more)).send
-        [message_id] = ids.texts_of_run("msg", int(accepted.id, 16) + 1, 1)
-        return message_id
-
-    yield send
-    run_loop(house.close())
-
-
-@pytest.fixture
-def root(house: House, visitor: Visitor) -> str:
-    """Returns the path of the account's pages; its owner is signed in."""
-    visitor.sign_in(EMAIL, house.amina_id)
-    return home_of(house.db, house.amina_id)
+from tests.support.factories import open_account, phones
+from tests.support.portal.sent_texts import SendText
+from tests.support.portal.visitor import Visitor
 
 
 def rows(visitor: Visitor, path: str) -> list[dict[str, str]]:
@@ -54,7 +31,7 @@ def words(visitor: Visitor, path: str) -> str:
 
 
 def test_a_file_has_every_message_that_the_list_selects(
-    visitor: Visitor, house: House, sent: Send, root: str, monkeypatch: pytest.MonkeyPatch
+    visitor: Visitor, house: House, sent: SendText, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("heliograph.messages.reports.report_file.PAGE", 7)
     sent(phones(20), reference="order 1")
@@ -77,7 +54,7 @@ def test_a_file_has_every_message_that_the_list_selects(
 def test_a_rare_status_is_found_far_down(
     visitor: Visitor,
     house: House,
-    sent: Send,
+    sent: SendText,
     root: str,
     run_loop: Loop,
     monkeypatch: pytest.MonkeyPatch,
@@ -96,7 +73,7 @@ def test_a_rare_status_is_found_far_down(
 
 
 def test_no_cell_is_a_formula_and_no_one_time_password_is_shown(
-    visitor: Visitor, sent: Send, root: str
+    visitor: Visitor, sent: SendText, root: str
 ) -> None:
     sent(text="=HYPERLINK(1)", reference="@SUM(1)")
     sent("233201234568", text="918273 is your code", kind="otp")
@@ -114,7 +91,7 @@ def test_a_wrong_filter_makes_no_file(visitor: Visitor, root: str) -> None:
 
 
 def test_a_message_shows_the_entry_that_charged_for_its_send(
-    visitor: Visitor, sent: Send, root: str
+    visitor: Visitor, sent: SendText, root: str
 ) -> None:
     alone = sent()
     one_of_three = sent(phones(3), "a" * 161)
@@ -131,7 +108,7 @@ def test_a_message_shows_the_entry_that_charged_for_its_send(
 
 
 def test_a_refund_stands_beside_the_charge(
-    visitor: Visitor, house: House, sent: Send, root: str, run_loop: Loop
+    visitor: Visitor, house: House, sent: SendText, root: str, run_loop: Loop
 ) -> None:
     message = sent()
     link = house.turn()
@@ -146,7 +123,7 @@ def test_a_refund_stands_beside_the_charge(
 
 
 def test_a_message_shows_who_was_told_and_what_became_of_it(
-    visitor: Visitor, house: House, sent: Send, root: str, run_loop: Loop
+    visitor: Visitor, house: House, sent: SendText, root: str, run_loop: Loop
 ) -> None:
     chidi = open_account(house.db, "chidi", credits=10)
     endpoint(house.db, chidi, "http://127.0.0.1:9/chidi")

@@ -2,7 +2,6 @@
 
 import html
 import re
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -17,7 +16,8 @@ from heliograph.portal.message_pages.failure_advice import ADVICE
 from tests.support.api.service import Loop
 from tests.support.capability.sending import House
 from tests.support.factories import PHONE, SENDER, open_account, phones
-from tests.support.portal.visitor import EMAIL, Visitor, home_of
+from tests.support.portal.sent_texts import SendText
+from tests.support.portal.visitor import Visitor
 
 NOBODYS = "01k5zq3a7ee4s8t5wd1p0n9rjb"
 HOSTILE = [
@@ -28,27 +28,6 @@ HOSTILE = [
     "</blockquote></main>&lt;b&gt;&amp;",
 ]
 NOT_DIVIDED = "The text does not fit these segments, so what each holds cannot be shown."
-Send = Callable[..., str]
-
-
-@pytest.fixture
-def sent(house: House, run_loop: Loop) -> Iterator[Send]:
-    """Sends a text to one number, and returns the id of its message."""
-
-    def send(to: str = "233201234567", text: str = "hello", **more: object) -> str:
-        accepted = run_loop(house.send(to, text, **more)).send
-        [message_id] = ids.texts_of_run("msg", int(accepted.id, 16) + 1, 1)
-        return message_id
-
-    yield send
-    run_loop(house.close())
-
-
-@pytest.fixture
-def root(house: House, visitor: Visitor) -> str:
-    """Returns the path of the account's pages; its owner is signed in."""
-    visitor.sign_in(EMAIL, house.amina_id)
-    return home_of(house.db, house.amina_id)
 
 
 def listed(visitor: Visitor, path: str) -> list[str]:
@@ -73,7 +52,7 @@ def shown(visitor: Visitor) -> str:
 
 
 def test_messages_are_listed_newest_first_and_narrowed(
-    visitor: Visitor, sent: Send, root: str
+    visitor: Visitor, sent: SendText, root: str
 ) -> None:
     first = sent(reference="order 1")
     second = sent("233201234568")
@@ -92,7 +71,7 @@ def test_messages_are_listed_newest_first_and_narrowed(
 
 
 def test_a_time_span_is_typed_as_the_clocks_of_the_account_show_it(
-    visitor: Visitor, sent: Send, root: str, house: House
+    visitor: Visitor, sent: SendText, root: str, house: House
 ) -> None:
     first, hour = sent(), timedelta(hours=1)
     with house.db.write() as tx:
@@ -151,7 +130,7 @@ def test_every_message_is_on_one_page_of_the_list(
     run_loop(house.close())
 
 
-def test_an_id_leads_to_what_it_names(visitor: Visitor, sent: Send, root: str) -> None:
+def test_an_id_leads_to_what_it_names(visitor: Visitor, sent: SendText, root: str) -> None:
     message = sent()
     page = visitor.get(f"{root}/messages?find=+{message}+")
     assert (page.status_code, page.headers["location"]) == (303, f"{root}/messages/{message}")
@@ -177,7 +156,7 @@ def test_an_event_that_no_endpoint_was_told_of_is_refused(visitor: Visitor, root
 
 
 def test_the_id_of_a_one_time_password_leads_to_its_message(
-    visitor: Visitor, sent: Send, root: str
+    visitor: Visitor, sent: SendText, root: str
 ) -> None:
     message = sent(kind="otp")
     otp = ids.text_of_number("otp", (ids.number_of_text("msg", message) or 0) - 1)
@@ -186,7 +165,7 @@ def test_the_id_of_a_one_time_password_leads_to_its_message(
 
 
 def test_a_message_of_another_account_is_like_none(
-    visitor: Visitor, house: House, sent: Send, root: str
+    visitor: Visitor, house: House, sent: SendText, root: str
 ) -> None:
     chidi = open_account(house.db, "chidi", credits=10)
     others = sent(account_id=chidi)
@@ -199,7 +178,7 @@ def test_a_message_of_another_account_is_like_none(
 
 
 def test_a_message_that_failed_says_what_to_do(
-    visitor: Visitor, house: House, sent: Send, root: str, run_loop: Loop
+    visitor: Visitor, house: House, sent: SendText, root: str, run_loop: Loop
 ) -> None:
     message = sent(PHONE, "one\ntwo")
     visitor.get(f"{root}/messages/{message}")
@@ -215,7 +194,7 @@ def test_a_message_that_failed_says_what_to_do(
 
 
 def test_each_segment_has_its_part_of_the_text_and_the_carriers_words(
-    visitor: Visitor, house: House, sent: Send, root: str, run_loop: Loop
+    visitor: Visitor, house: House, sent: SendText, root: str, run_loop: Loop
 ) -> None:
     message = sent(PHONE, "a" * 153 + "b" * 30)
     assert segments_on(visitor, f"{root}/messages/{message}") == [
@@ -245,7 +224,7 @@ def segments_on(visitor: Visitor, path: str) -> list[list[str]]:
 
 
 def test_a_text_that_its_encoding_cannot_hold_is_shown_without_its_segments(
-    house: House, visitor: Visitor, sent: Send, root: str
+    house: House, visitor: Visitor, sent: SendText, root: str
 ) -> None:
     message = sent(text="hello")
     with house.db.write() as tx:  # nothing of ours stores that
@@ -266,7 +245,7 @@ def test_every_way_to_fail_has_its_advice() -> None:
 
 
 def test_the_text_of_a_one_time_password_is_on_no_page(
-    visitor: Visitor, sent: Send, root: str
+    visitor: Visitor, sent: SendText, root: str
 ) -> None:
     message = sent(text="918273 is your code", kind="otp")
     for path in (root, f"{root}/messages", f"{root}/messages/{message}"):
@@ -278,7 +257,7 @@ def test_the_text_of_a_one_time_password_is_on_no_page(
 @pytest.mark.judged_in_python
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_what_people_have_written_is_never_markup(
-    visitor: Visitor, sent: Send, root: str, hostile: str
+    visitor: Visitor, sent: SendText, root: str, hostile: str
 ) -> None:
     message = sent(text=hostile, reference=hostile)
     for path in ("", "/messages", f"/messages/{message}", "/messages?reference=x"):

@@ -2,42 +2,31 @@
 waiting, also after the server was killed.
 """
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from heliograph.database.database import Database
-from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.crash.remembering_smsc import RememberingSmsc, remembering_smsc
-from tests.support.factories import SENDER, issue_key, open_account, open_carrier, phones
+from tests.support.crash.sends import send
+from tests.support.factories import issue_key, open_account, open_carrier, phones
+from tests.support.polling import wait_until
 
 PER_SECOND = 20
 ON_THE_WIRE_WITHIN_S = 20.0
 CHIDIS, AMINAS_OTHERS = 900_000, 500_000  # where their numbers begin
 
 
-def send(server: ServerProcess, key: str, to: list[str]) -> None:
-    answer = plain_http.post(
-        f"{server.address}/api/v1/sms/send",
-        headers={"Authorization": f"Bearer {key}"},
-        timeout=10,
-        json={"sender": SENDER, "message": "hello", "recipients": to},
-    )
-    assert answer.status_code == 200, answer.text
-
-
-def wait_until(smsc: RememberingSmsc, recipient: str) -> int:
+def place_of(smsc: RememberingSmsc, recipient: str) -> int:
     """Waits until the carrier has got a message to this recipient. Returns as which one it came."""
-    until_s = time.monotonic() + ON_THE_WIRE_WITHIN_S
-    while True:
-        arrived = [submit.recipient for submit in list(smsc.submits)]
-        if recipient in arrived:
-            return arrived.index(recipient)
-        assert time.monotonic() < until_s, f"{recipient} is not on the wire"
-        time.sleep(0.01)
+
+    def arrived() -> list[str]:
+        return [submit.recipient for submit in list(smsc.submits)]
+
+    wait_until(lambda: recipient in arrived(), f"{recipient} is on the wire", ON_THE_WIRE_WITHIN_S)
+    return arrived().index(recipient)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
@@ -55,10 +44,10 @@ def test_at_a_slow_carrier_one_message_does_not_wait_behind_a_million(
         server.wait_until_ready()
         send(server, amina_key, phones(10_000))
         for k in range(2):
-            wait_until(smsc, phones(1, first=10 + 40 * k)[0])
+            place_of(smsc, phones(1, first=10 + 40 * k)[0])
             before = len(smsc.submits)
             send(server, chidi_key, phones(1, first=CHIDIS + k))
-            assert wait_until(smsc, phones(1, first=CHIDIS + k)[0]) - before <= PER_SECOND
+            assert place_of(smsc, phones(1, first=CHIDIS + k)[0]) - before <= PER_SECOND
         server.process.kill()
         server.process.wait()
         server = ServerProcess(url, tmp_path)
@@ -67,8 +56,8 @@ def test_at_a_slow_carrier_one_message_does_not_wait_behind_a_million(
             send(server, amina_key, phones(100, first=AMINAS_OTHERS))  # behind what she has waiting
             before = len(smsc.submits)
             send(server, chidi_key, phones(1, first=CHIDIS + 9))
-            assert wait_until(smsc, phones(1, first=CHIDIS + 9)[0]) - before <= PER_SECOND
-            wait_until(smsc, phones(1, first=150)[0])
+            assert place_of(smsc, phones(1, first=CHIDIS + 9)[0]) - before <= PER_SECOND
+            place_of(smsc, phones(1, first=150)[0])
             assert phones(1, first=AMINAS_OTHERS)[0] not in {
                 submit.recipient for submit in smsc.submits
             }

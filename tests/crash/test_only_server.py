@@ -19,7 +19,8 @@ from heliograph.processes.shared_limits import API_LOCK
 from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.crash.remembering_smsc import RememberingSmsc, remembering_smsc
-from tests.support.factories import SENDER, issue_key, open_account, open_carrier
+from tests.support.crash.sends import send
+from tests.support.factories import issue_key, open_account, open_carrier
 
 NOTICED_WITHIN_S = 5.0
 HELD_AGAIN_WITHIN_S = 10.0
@@ -45,18 +46,9 @@ class Place(NamedTuple):
         assert row is not None, "nobody holds the lock"
 
     def send(self, server: ServerProcess, number: int) -> str:
-        answer = plain_http.post(
-            f"{server.address}/api/v1/sms/send",
-            headers={"Authorization": f"Bearer {self.key}"},
-            timeout=10,
-            json={
-                "sender": SENDER,
-                "message": f"order {number}",
-                "recipients": [str(233_200_000_000 + number)],
-            },
-        )
-        assert answer.status_code == 200, answer.text
-        return str(answer.json()["data"]["message_id"])
+        to = [str(233_200_000_000 + number)]
+        [message_id] = send(server, self.key, to, message=f"order {number}")
+        return message_id
 
     def status(self, server: ServerProcess, message_id: str) -> str:
         answer = plain_http.get(

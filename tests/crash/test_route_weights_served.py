@@ -14,11 +14,10 @@ from heliograph.messages.accept import look_up_route
 from heliograph.messages.accept.pricing import STRETCH
 from heliograph.messages.tables import messages
 from heliograph.text import parse_phone
-from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.crash.remembering_smsc import RememberingSmsc, remembering_smsc
+from tests.support.crash.sends import send
 from tests.support.factories import (
-    SENDER,
     issue_key,
     open_account,
     open_carrier,
@@ -30,16 +29,6 @@ SINGLE = phones(40)
 MANY = phones(6 * STRETCH, first=5_000)
 LATER = phones(3 * STRETCH, first=9_000)
 WITHIN_S = 30.0
-
-
-def send(server: ServerProcess, key: str, to: list[str]) -> None:
-    answer = plain_http.post(
-        f"{server.address}/api/v1/sms/send",
-        headers={"Authorization": f"Bearer {key}"},
-        timeout=30,
-        json={"sender": SENDER, "message": "hello", "recipients": to},
-    )
-    assert answer.status_code == 200, answer.text
 
 
 def arrived(count: int, *smscs: RememberingSmsc) -> list[set[str]]:

@@ -17,9 +17,9 @@ import sqlalchemy as sa
 from heliograph.database.database import Database
 from heliograph.messages.tables import messages
 from heliograph.webhooks.tables import webhook_events, webhook_queue
-from tests.support import plain_http
 from tests.support.capability.webhooks import endpoint
 from tests.support.crash.processes import ServerProcess
+from tests.support.crash.sends import send
 from tests.support.factories import issue_key, open_account, phones
 from tests.support.wire.webhook_receiver import OK, receiver_in_a_thread
 
@@ -71,7 +71,7 @@ def test_events_survive_a_server_that_is_killed(
             server.wait_until_ready()
             for number in range(SENDS):
                 # the simulator delivers to these
-                accepted += _sent(server, key, phones(1, first=100 + number))
+                accepted += send(server, key, phones(1, first=100 + number), sender="SANDBOX")
             if killed < KILLS:
                 slowly.wait_until_open()
                 server.process.kill()
@@ -94,16 +94,6 @@ def test_events_survive_a_server_that_is_killed(
     assert heard.total() - len(heard) >= KILLS, "POSTs were under way at each kill"
     assert max(heard.values()) <= 1 + KILLS
     db.close()
-
-
-def _sent(server: ServerProcess, key: str, to: list[str]) -> list[str]:
-    answer = plain_http.post(
-        f"{server.address}/api/v1/sms/send",
-        headers={"Authorization": f"Bearer {key}"},
-        timeout=30,
-        json={"sender": "SANDBOX", "message": "hello", "recipients": to},
-    )
-    return list(answer.raise_for_status().json()["data"]["message_ids"])
 
 
 def _is_settled(db: Database, count: int) -> bool:

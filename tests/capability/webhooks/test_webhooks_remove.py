@@ -36,9 +36,9 @@ from tests.support.capability.webhook_delivery import (
 )
 from tests.support.capability.webhooks import DEVELOPMENT, endpoint, outcomes, waiting
 from tests.support.crash.processes import ServerProcess
+from tests.support.crash.sends import send
 from tests.support.factories import SECRET_KEY, awaited, issue_key, open_account, phones
 from tests.support.polling import wait_until
-from tests.support.wire.documented_receiver import send
 from tests.support.wire.webhook_receiver import receiver_in_a_thread, receiving, says
 
 OF_AN_ENDPOINT = (
@@ -160,8 +160,8 @@ def test_a_server_goes_on_after_what_it_posted_to_is_removed(
             send(
                 server,
                 issue_key(db, amina_id, sandbox=True),
+                phones(50, first=100),
                 sender="SANDBOX",
-                recipients=phones(50, first=100),
             )
             wait_until(lambda: len(slow.bodies) >= 8, "it posts")
             assert run("webhook", "remove", endpoints.text_id(made.id)).status == 0
@@ -171,10 +171,7 @@ def test_a_server_goes_on_after_what_it_posted_to_is_removed(
             assert len(slow.bodies) == posted < 100, "there was more"
             endpoint(db, other, slow.url(), sandbox=True)
             send(
-                server,
-                issue_key(db, other, sandbox=True),
-                sender="SANDBOX",
-                recipients=phones(10, first=200),
+                server, issue_key(db, other, sandbox=True), phones(10, first=200), sender="SANDBOX"
             )
             wait_until(lambda: len(slow.bodies) >= posted + 20, "another's events arrive")
             time.sleep(1)

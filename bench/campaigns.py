@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from bench import setup
 from bench.control import ask
-from bench.databases import Databases, Place
+from bench.databases import Databases, Installation
 from bench.ours import until_delivered
 from bench.processes import NotMeasured, helper, resident_mib
 from bench.reading import Conditions, Reading, together
@@ -44,11 +44,11 @@ def expand(conditions: Conditions, databases: Databases) -> list[Reading]:
     """
     people, readings = int(conditions.seconds * PEOPLE_PER_SECOND), []
     for kind, text in TEXTS.items():
-        with set_up(conditions, databases) as place:
-            _add_contacts(place, people)
-            launched_s = _launch(place, text)
-            per_s, grown_mib = asyncio.run(_expand(place, people))
-            stored = one_row(place, _STORED)
+        with set_up(conditions, databases) as installation:
+            _add_contacts(installation, people)
+            launched_s = _launch(installation, text)
+            per_s, grown_mib = asyncio.run(_expand(installation, people))
+            stored = one_row(installation, _STORED)
             errors = {
                 what: times
                 for what, times in (
@@ -71,24 +71,24 @@ def send(conditions: Conditions, databases: Databases) -> list[Reading]:
     beginning of the command and from when all are frozen, and how many are delivered a second.
     """
     with (
-        set_up(conditions, databases) as place,
+        set_up(conditions, databases) as installation,
         helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc,
     ):
         people = int(conditions.seconds * PEOPLE_PER_SECOND * SENT_SHARE)
-        _add_contacts(place, people)
-        setup.point_carrier(place, smsc["port"], SECRET_KEY)
-        with serving(place):
-            campaign_id = _create(place, TEXTS["plain"])
+        _add_contacts(installation, people)
+        setup.point_carrier(installation, smsc["port"], SECRET_KEY)
+        with serving(installation):
+            campaign_id = _create(installation, TEXTS["plain"])
             launched_at_s = time.time()
-            _run(place, "launch", campaign_id)
+            _run(installation, "launch", campaign_id)
             until_s = time.monotonic() + ALREADY_SENT_S
-            while scalar(place, _MESSAGES) < people:
+            while scalar(installation, _MESSAGES) < people:
                 if time.monotonic() > until_s:
                     raise NotMeasured(
                         f"not all of {people} became messages within {ALREADY_SENT_S:g} s"
                     )
                 time.sleep(0.2)
-            done = until_delivered(place, smsc["control_port"])
+            done = until_delivered(installation, smsc["control_port"])
             first_s = ask(smsc["control_port"])["first_submit_at"]
             return [
                 Reading(
@@ -96,7 +96,7 @@ def send(conditions: Conditions, databases: Databases) -> list[Reading]:
                 ),
                 Reading(
                     f"ours.campaign_first.{databases.kind}",
-                    first_s - scalar(place, _STARTED) / 1_000,
+                    first_s - scalar(installation, _STARTED) / 1_000,
                 ),
                 Reading(
                     f"ours.campaign_sent.{databases.kind}",
@@ -107,26 +107,28 @@ def send(conditions: Conditions, databases: Databases) -> list[Reading]:
             ]
 
 
-def _add_contacts(place: Place, people: int) -> None:
+def _add_contacts(installation: Installation, people: int) -> None:
     """Adds contacts to the first account, in an order that is not that of their numbers."""
     numbers = (
         "generate_series(CAST(:first AS bigint), CAST(:last AS bigint)) i"
-        if place.kind == "postgresql"
+        if installation.kind == "postgresql"
         else "s"
     )
     series = (
         ""
-        if place.kind == "postgresql"
+        if installation.kind == "postgresql"
         else "WITH RECURSIVE s(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM s WHERE i < :last) "
     )
-    new_id = "gen_random_uuid()" if place.kind == "postgresql" else "lower(hex(randomblob(16)))"
+    new_id = (
+        "gen_random_uuid()" if installation.kind == "postgresql" else "lower(hex(randomblob(16)))"
+    )
     statement = sa.text(
         "INSERT INTO contacts (id, account_id, sandbox, phone, country_code, name, tags, custom,"
         f" opted_out, searched, created_at_ms, updated_at_ms) {series}SELECT {new_id}, (SELECT id"
         " FROM accounts WHERE name = :name), false, 233200000000 + (i * 7919) % 7900000, 'GH',"
         f" 'Ama ' || i, '[]', '{{}}', false, '', 0, 0 FROM {numbers} WHERE true"
     )
-    database = Database(place.url)
+    database = Database(installation.url)
     try:
         for first in range(0, people, PEOPLE_AT_ONCE):
             with database.write() as tx:
@@ -142,25 +144,25 @@ def _add_contacts(place: Place, people: int) -> None:
         database.close()
 
 
-def _launch(place: Place, text: str) -> float:
+def _launch(installation: Installation, text: str) -> float:
     """Returns how many seconds the command took, from its start to its end."""
-    campaign_id = _create(place, text)
+    campaign_id = _create(installation, text)
     began = time.monotonic()
-    _run(place, "launch", campaign_id)
+    _run(installation, "launch", campaign_id)
     return time.monotonic() - began
 
 
-def _create(place: Place, text: str) -> str:
+def _create(installation: Installation, text: str) -> str:
     """Creates a campaign. Returns its id."""
     options = ("--account", ACCOUNT, "--sender", SENDER, "--message", text, "--all", "--json")
-    written = _run(place, "create", "bench", *options)
+    written = _run(installation, "create", "bench", *options)
     return written[written.index("cmp_") :].split('"')[0]
 
 
-def _run(place: Place, *command: str) -> str:
+def _run(installation: Installation, *command: str) -> str:
     done = subprocess.run(
         [HELIOGRAPH, "campaign", *command],
-        env=environment(place),
+        env=environment(installation),
         capture_output=True,
         text=True,
         check=False,
@@ -170,9 +172,9 @@ def _run(place: Place, *command: str) -> str:
     return done.stdout
 
 
-async def _expand(place: Place, people: int) -> tuple[float, float]:
+async def _expand(installation: Installation, people: int) -> tuple[float, float]:
     """Returns how many messages a second were made, and by how many MiB this process grew."""
-    database = Database(place.url)
+    database = Database(installation.url)
     try:
         cache = ConfigCache(database)
         await cache.refresh()
@@ -182,7 +184,7 @@ async def _expand(place: Place, people: int) -> tuple[float, float]:
         )
         tune_collector()
         before_mib, began = resident_mib(os.getpid()), time.monotonic()
-        while scalar(place, _TO_EXPAND):  # a look expands for a second at most
+        while scalar(installation, _TO_EXPAND):  # a look expands for a second at most
             await advancer.once()
         per_s = people / (time.monotonic() - began)
         polling.cancel()

@@ -66,9 +66,9 @@ def keep(conditions: Conditions, databases: Databases) -> list[Reading]:
     """Measures how many contacts a second are imported, and the slowest needle's median, in ms, for
     a first page and for one in the middle.
     """
-    with set_up(conditions, databases) as place:
-        file = _written(place.data_dir / "contacts.csv")
-        db = Database(place.url)
+    with set_up(conditions, databases) as installation:
+        file = _written(installation.data_dir / "contacts.csv")
+        db = Database(installation.url)
         try:
             with db.read() as tx:
                 world = ContactOwner(

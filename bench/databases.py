@@ -25,12 +25,12 @@ _LEFT_BEHIND = """
     AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE starts_with(d.datname, a.application_name)
         AND starts_with(a.application_name, %s))"""
 
-Fill = Callable[["Place"], None]
+Fill = Callable[["Installation"], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A place is a data directory and the database that goes with it."""
+class Installation:
+    """An installation is a data directory and the database that goes with it."""
 
     kind: str  # "sqlite" or "postgresql"
     data_dir: Path
@@ -47,22 +47,22 @@ class SqliteDatabases:
         self._template: Path | None = None
 
     @contextmanager
-    def new(self, fill: Fill) -> Iterator[Place]:
-        """Yields a place of its own, which is a copy of the template that `fill` filled once. It is
-        gone on leaving.
+    def new(self, fill: Fill) -> Iterator[Installation]:
+        """Yields an installation of its own, which is a copy of the template that `fill` filled
+        once. It is gone on leaving.
         """
         if self._template is None:
             self._template = Path(tempfile.mkdtemp(dir=self._folder, prefix="sqlite-template-"))
-            fill(self._place(self._template))
+            fill(self._installation(self._template))
         data_dir = Path(tempfile.mkdtemp(dir=self._folder, prefix="sqlite-"))
         try:
             shutil.copytree(self._template, data_dir, dirs_exist_ok=True)
-            yield self._place(data_dir)
+            yield self._installation(data_dir)
         finally:
             shutil.rmtree(data_dir)
 
-    def _place(self, data_dir: Path) -> Place:
-        return Place(self.kind, data_dir, f"sqlite:///{data_dir / DATABASE_FILE}")
+    def _installation(self, data_dir: Path) -> Installation:
+        return Installation(self.kind, data_dir, f"sqlite:///{data_dir / DATABASE_FILE}")
 
 
 class PostgresDatabases:
@@ -76,7 +76,7 @@ class PostgresDatabases:
         self._folder, self._url = folder, url
         self._session = f"{PREFIX}{os.getpid()}_{secrets.token_hex(4)}"
         self._admin = psycopg.connect(url, autocommit=True, application_name=self._session)
-        self._template: Place | None = None
+        self._template: Installation | None = None
         # by a run that was killed
         for (name,) in self._admin.execute(_LEFT_BEHIND, (PREFIX, PREFIX)).fetchall():
             self._drop(name)
@@ -96,13 +96,13 @@ class PostgresDatabases:
             self._drop(name)
 
     @contextmanager
-    def new(self, fill: Fill) -> Iterator[Place]:
-        """Yields a place of its own, which is a copy of the template that `fill` filled once. It is
-        gone on leaving.
+    def new(self, fill: Fill) -> Iterator[Installation]:
+        """Yields an installation of its own, which is a copy of the template that `fill` filled
+        once. It is gone on leaving.
         """
         if self._template is None:
             name = self._create(template="template0")
-            self._template = Place(
+            self._template = Installation(
                 self.kind,
                 Path(tempfile.mkdtemp(dir=self._folder, prefix="postgresql-template-")),
                 self._url_of(name),
@@ -112,7 +112,7 @@ class PostgresDatabases:
         data_dir = Path(tempfile.mkdtemp(dir=self._folder, prefix="postgresql-"))
         try:
             shutil.copytree(self._template.data_dir, data_dir, dirs_exist_ok=True)
-            yield Place(self.kind, data_dir, self._url_of(name))
+            yield Installation(self.kind, data_dir, self._url_of(name))
         finally:
             self._drop(name)
             shutil.rmtree(data_dir)

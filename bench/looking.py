@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from bench import load, ours, setup, traffic
-from bench.databases import Databases, Place, both_databases
+from bench.databases import Databases, Installation, both_databases
 from bench.processes import NotMeasured, free_port, helper, started, tail
 from bench.reading import Conditions
 from bench.server import HELIOGRAPH, SECRET_KEY, Serving, environment, serving, set_up
@@ -61,10 +61,12 @@ def _say(what: str, ratios: list[float]) -> None:
 
 
 def _accept(conditions: Conditions, databases: Databases, rounds: int) -> list[float]:
-    with set_up(conditions, databases) as place, serving(place) as server:
-        sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
+    with set_up(conditions, databases) as installation, serving(installation) as server:
+        sends = traffic.single_sends(
+            installation.data_dir, server.port, setup.keys_file(installation)
+        )
         load.run(sends, conditions.connections, conditions.seconds)
-        with _onlookers(place, server) as people:
+        with _onlookers(installation, server) as people:
 
             def run(looked_at: bool) -> float:
                 os.kill(people.pid, signal.SIGCONT if looked_at else signal.SIGSTOP)
@@ -78,20 +80,22 @@ def _accept(conditions: Conditions, databases: Databases, rounds: int) -> list[f
 
 def _drain(conditions: Conditions, databases: Databases, rounds: int) -> list[float]:
     def run(looked_at: bool) -> float:
-        with set_up(conditions, databases) as place:
+        with set_up(conditions, databases) as installation:
             port = free_port()
-            setup.point_carrier(place, port, SECRET_KEY)
-            with serving(place) as server:
-                sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
+            setup.point_carrier(installation, port, SECRET_KEY)
+            with serving(installation) as server:
+                sends = traffic.single_sends(
+                    installation.data_dir, server.port, setup.keys_file(installation)
+                )
                 load.run(sends, conditions.connections, FILLS * conditions.seconds)
-                with _onlookers(place, server) as people:
+                with _onlookers(installation, server) as people:
                     if not looked_at:  # they have come in, too, and stand still
                         os.kill(people.pid, signal.SIGSTOP)
                     with helper(
                         *("bench.smsc", "--receipts", "--track", "--port", str(port)),
                         log=conditions.folder / "smsc.log",
                     ) as smsc:
-                        per_s = ours.until_delivered(place, smsc["control_port"]).per_s
+                        per_s = ours.until_delivered(installation, smsc["control_port"]).per_s
                     os.kill(people.pid, signal.SIGCONT)
                     return per_s
 
@@ -106,11 +110,11 @@ def _ratio(number: int, run: Callable[[bool], float]) -> float:
 
 
 @contextmanager
-def _onlookers(place: Place, server: Serving) -> Iterator[subprocess.Popen[str]]:
+def _onlookers(installation: Installation, server: Serving) -> Iterator[subprocess.Popen[str]]:
     """Runs the ten, from when all are signed in. Raises NotMeasured if a page is refused them."""
-    links = place.data_dir / "links.txt"
-    links.write_text("\n".join(_link(place, number) for number in range(PEOPLE)))
-    log = place.data_dir / "onlookers.log"
+    links = installation.data_dir / "links.txt"
+    links.write_text("\n".join(_link(installation, number) for number in range(PEOPLE)))
+    log = installation.data_dir / "onlookers.log"
     command = [sys.executable, "-m", "bench.onlookers", "--port", str(server.port)]
     with started([*command, "--links", str(links)], log, pipe=True) as people:
         assert people.stdout is not None
@@ -126,11 +130,11 @@ def _onlookers(place: Place, server: Serving) -> Iterator[subprocess.Popen[str]]
             raise NotMeasured(f"{said['refused']} pages were refused")
 
 
-def _link(place: Place, number: int) -> str:
+def _link(installation: Installation, number: int) -> str:
     command = [HELIOGRAPH, "user", "add", f"p{number}@example.com"]
     made = subprocess.run(
         [*command, "--account", f"bench {number}", "--role", "owner", "--json"],
-        env={**os.environ, **environment(place)},
+        env={**os.environ, **environment(installation)},
         capture_output=True,
         text=True,
         check=True,

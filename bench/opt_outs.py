@@ -19,7 +19,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from bench import load, ours, setup, traffic
-from bench.databases import Databases, Place, both_databases
+from bench.databases import Databases, Installation, both_databases
 from bench.processes import NotMeasured
 from bench.reading import Conditions
 from bench.server import serving, set_up
@@ -79,11 +79,11 @@ def _server(
     stack: ExitStack, conditions: Conditions, databases: Databases, opt_outs: int
 ) -> Measure:
     """Starts a server among so many opt-outs, warms it up, and returns how it is measured."""
-    place = stack.enter_context(set_up(conditions, databases))
+    installation = stack.enter_context(set_up(conditions, databases))
     if opt_outs:
-        _fill(place, opt_outs)
-    server = stack.enter_context(serving(place))
-    sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
+        _fill(installation, opt_outs)
+    server = stack.enter_context(serving(installation))
+    sends = traffic.single_sends(installation.data_dir, server.port, setup.keys_file(installation))
     load.run(sends, conditions.connections, conditions.seconds)
 
     def measure() -> tuple[float, float]:
@@ -95,8 +95,8 @@ def _server(
     return measure
 
 
-def _fill(place: Place, opt_outs: int) -> None:
-    database = Database(place.url)
+def _fill(installation: Installation, opt_outs: int) -> None:
+    database = Database(installation.url)
     try:
         with database.read() as tx:
             of_all = list(tx.execute(sa.select(accounts.c.id)).scalars())
@@ -118,14 +118,14 @@ def _fill(place: Place, opt_outs: int) -> None:
                 tx.execute(sa.insert(suppressions), rows)
     finally:
         database.close()
-    _settle(place)
+    _settle(installation)
 
 
-def _settle(place: Place) -> None:
+def _settle(installation: Installation) -> None:
     """Lets the database do now what it would do beside the first rounds: what was made at once is
     cleaned up, counted, and written to its files.
     """
-    url = place.url.replace("postgresql:", "postgresql+psycopg:")
+    url = installation.url.replace("postgresql:", "postgresql+psycopg:")
     plain = sa.create_engine(url, isolation_level="AUTOCOMMIT")
     is_server = plain.dialect.name == "postgresql"
     with plain.connect() as connection:

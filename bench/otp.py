@@ -7,7 +7,7 @@ import secrets
 import sqlalchemy as sa
 
 from bench import load, setup, traffic
-from bench.databases import Databases, Place
+from bench.databases import Databases, Installation
 from bench.ours import measured
 from bench.reading import Conditions, Reading, together
 from bench.server import SECRET_KEY, outcome, scalar, serving, set_up
@@ -25,11 +25,11 @@ _VERIFIED = "SELECT count(*) FROM otps WHERE verified_at_ms IS NOT NULL"
 
 def send(conditions: Conditions, databases: Databases) -> list[Reading]:
     """Measures sending while the carrier is away, so that all stay queued."""
-    with set_up(conditions, databases) as place, serving(place) as server:
-        sends = traffic.otp_sends(place.data_dir, server.port, setup.keys_file(place))
+    with set_up(conditions, databases) as installation, serving(installation) as server:
+        sends = traffic.otp_sends(installation.data_dir, server.port, setup.keys_file(installation))
         warm = load.run(sends, conditions.connections, conditions.warm_up_s)
         seen, detail = measured(server, sends, conditions.connections, conditions.seconds)
-        lost = {"lost": max(0, warm.answered + seen.answered - outcome(place).stored)}
+        lost = {"lost": max(0, warm.answered + seen.answered - outcome(installation).stored)}
         return [
             Reading(
                 f"ours.otp_send.{databases.kind}",
@@ -42,21 +42,23 @@ def send(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 def verify(conditions: Conditions, databases: Databases) -> list[Reading]:
     """Measures codes that were put into the database beforehand, and are given back once each."""
-    with set_up(conditions, databases) as place:
+    with set_up(conditions, databases) as installation:
         firsts = {
             first: int(seconds * PER_SECOND_MAX)
             for first, seconds in ((0, conditions.warm_up_s), (5_000_000, conditions.seconds))
         }
         for first, count in firsts.items():
-            _issue(place, first, count)
-        with serving(place) as server:
-            codes = traffic.otp_codes(place.data_dir, server.port, setup.keys_file(place), CODE)
+            _issue(installation, first, count)
+        with serving(installation) as server:
+            codes = traffic.otp_codes(
+                installation.data_dir, server.port, setup.keys_file(installation), CODE
+            )
             warm_first, first = firsts
             warm = load.run(codes, conditions.connections, conditions.warm_up_s, warm_first)
             seen, detail = measured(
                 server, codes, conditions.connections, conditions.seconds, first
             )
-            lost = {"lost": max(0, warm.answered + seen.answered - scalar(place, _VERIFIED))}
+            lost = {"lost": max(0, warm.answered + seen.answered - scalar(installation, _VERIFIED))}
             return [
                 Reading(
                     f"ours.otp_verify.{databases.kind}",
@@ -67,11 +69,11 @@ def verify(conditions: Conditions, databases: Databases) -> list[Reading]:
             ]
 
 
-def _issue(place: Place, first: int, count: int) -> None:
+def _issue(installation: Installation, first: int, count: int) -> None:
     """Stores what the load's requests with the numbers after `first` give back: each code is the
     next account's, and was sent to the number's recipient.
     """
-    codes, database, now_ms = Codes(SECRET_KEY), Database(place.url), clock.now_ms()
+    codes, database, now_ms = Codes(SECRET_KEY), Database(installation.url), clock.now_ms()
     base = (now_ms << 80) | (0x7 << 76) | (0b10 << 62) | secrets.randbits(40) << 20
     try:
         with database.read() as tx:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench import load, setup, traffic
 from bench.control import ask
-from bench.databases import Databases, Place
+from bench.databases import Databases, Installation
 from bench.processes import NotMeasured, cpu_seconds, helper
 from bench.reading import Conditions, Reading, together
 from bench.server import SECRET_KEY, Serving, outcome, sending, serving, set_up
@@ -25,7 +25,7 @@ def start(conditions: Conditions, databases: Databases) -> list[Reading]:
     """Measures the time from the start of the process to the first 200 of /readyz, and its memory
     then.
     """
-    with set_up(conditions, databases) as place, serving(place) as server:
+    with set_up(conditions, databases) as installation, serving(installation) as server:
         kind = databases.kind
         return [
             Reading(f"ours.start.{kind}", server.ready_s),
@@ -38,13 +38,17 @@ def accept(conditions: Conditions, databases: Databases) -> list[Reading]:
     queued; and one at a time on an idle server.
     """
     kind = databases.kind
-    with set_up(conditions, databases) as place, serving(place) as server:
-        sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
+    with set_up(conditions, databases) as installation, serving(installation) as server:
+        sends = traffic.single_sends(
+            installation.data_dir, server.port, setup.keys_file(installation)
+        )
         warm = _warm(conditions, sends)
         idle = load.run(sends, 1, IDLE_S)
         seen, detail = measured(server, sends, conditions.connections, conditions.seconds)
         lost = {
-            "lost": max(0, warm.answered + seen.answered + idle.answered - outcome(place).stored)
+            "lost": max(
+                0, warm.answered + seen.answered + idle.answered - outcome(installation).stored
+            )
         }
         return [
             Reading(f"ours.cold.{kind}", warm.first_s_answered, warm.errors),
@@ -62,13 +66,15 @@ def accept_two(conditions: Conditions, databases: Databases) -> list[Reading]:
     kind = databases.kind
     with (
         redis_server() as redis_url,
-        set_up(conditions, databases) as place,
-        serving(place, "api", "--workers", "2", redis_url=redis_url) as server,
+        set_up(conditions, databases) as installation,
+        serving(installation, "api", "--workers", "2", redis_url=redis_url) as server,
     ):
-        sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
+        sends = traffic.single_sends(
+            installation.data_dir, server.port, setup.keys_file(installation)
+        )
         warm = _warm(conditions, sends)
         seen = load.run(sends, conditions.connections, conditions.seconds)
-        lost = {"lost": max(0, warm.answered + seen.answered - outcome(place).stored)}
+        lost = {"lost": max(0, warm.answered + seen.answered - outcome(installation).stored)}
         detail = {"p50_ms": seen.p50_ms, "p99_ms": seen.p99_ms}
         return [
             Reading(
@@ -85,11 +91,15 @@ def bulk(conditions: Conditions, databases: Databases) -> list[Reading]:
     is away.
     """
     kind, each = databases.kind, conditions.bulk_recipients
-    with set_up(conditions, databases) as place, serving(place) as server:
-        sends = traffic.bulk_sends(place.data_dir, server.port, setup.keys_file(place), each)
+    with set_up(conditions, databases) as installation, serving(installation) as server:
+        sends = traffic.bulk_sends(
+            installation.data_dir, server.port, setup.keys_file(installation), each
+        )
         warm = load.run(sends, conditions.bulk_connections, conditions.warm_up_s)
         seen, detail = measured(server, sends, conditions.bulk_connections, conditions.seconds)
-        lost = {"lost": max(0, (warm.answered + seen.answered) * each - outcome(place).stored)}
+        lost = {
+            "lost": max(0, (warm.answered + seen.answered) * each - outcome(installation).stored)
+        }
         return [
             Reading(
                 f"ours.bulk.{kind}",
@@ -106,15 +116,15 @@ def drain(conditions: Conditions, databases: Databases) -> list[Reading]:
     go: they are queued, sent, and delivered by receipts. The time begins at the first submit_sm.
     """
     kind = databases.kind
-    with set_up(conditions, databases) as place:
-        answered, wrong = fill(conditions, place)
+    with set_up(conditions, databases) as installation:
+        answered, wrong = fill(conditions, installation)
         with helper(
             "bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log"
         ) as smsc:
-            setup.point_carrier(place, smsc["port"], SECRET_KEY)
-            with serving(place) as server:
+            setup.point_carrier(installation, smsc["port"], SECRET_KEY)
+            with serving(installation) as server:
                 used = server.cpu_seconds()
-                done = until_delivered(place, smsc["control_port"])
+                done = until_delivered(installation, smsc["control_port"])
                 detail = {"cpu_s": server.cpu_seconds() - used, **asdict(done)}
                 errors = together(wrong, done.errors_of(answered))
                 return [
@@ -129,14 +139,14 @@ def drain_in_processes(
     """Measures the same queue, let go to so many processes of the carrier's own, which do nothing
     else.
     """
-    with set_up(conditions, databases) as place:
-        answered, wrong = fill(conditions, place)
+    with set_up(conditions, databases) as installation:
+        answered, wrong = fill(conditions, installation)
         with helper(
             "bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log"
         ) as smsc:
-            setup.point_carrier(place, smsc["port"], SECRET_KEY)
-            with sending(place, processes) as pids:
-                done = until_delivered(place, smsc["control_port"])
+            setup.point_carrier(installation, smsc["port"], SECRET_KEY)
+            with sending(installation, processes) as pids:
+                done = until_delivered(installation, smsc["control_port"])
                 detail = {"cpu_s": sum(map(cpu_seconds, pids)), **asdict(done)}
                 errors = together(wrong, done.errors_of(answered))
                 return [
@@ -150,17 +160,19 @@ def flow(conditions: Conditions, databases: Databases) -> list[Reading]:
     """
     kind = databases.kind
     with (
-        set_up(conditions, databases) as place,
+        set_up(conditions, databases) as installation,
         helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc,
     ):
-        setup.point_carrier(place, smsc["port"], SECRET_KEY)
-        with serving(place) as server:
-            sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
+        setup.point_carrier(installation, smsc["port"], SECRET_KEY)
+        with serving(installation) as server:
+            sends = traffic.single_sends(
+                installation.data_dir, server.port, setup.keys_file(installation)
+            )
             warm = _warm(conditions, sends)
-            before = until_delivered(place, smsc["control_port"])
+            before = until_delivered(installation, smsc["control_port"])
             ask(smsc["control_port"], "/reset")
             seen, detail = measured(server, sends, conditions.connections, conditions.seconds)
-            done = until_delivered(place, smsc["control_port"], before.stored)
+            done = until_delivered(installation, smsc["control_port"], before.stored)
             errors = together(
                 seen.errors,
                 warm.errors,
@@ -185,24 +197,26 @@ class Warm:
     first_s_answered: int
 
 
-def keys_of(place: Place, count: int) -> Path:
+def keys_of(installation: Installation, count: int) -> Path:
     """Writes a file of the first accounts' keys."""
-    path = place.data_dir / f"keys-{count}.txt"
-    path.write_text("".join(setup.keys_file(place).read_text().splitlines(keepends=True)[:count]))
+    path = installation.data_dir / f"keys-{count}.txt"
+    path.write_text(
+        "".join(setup.keys_file(installation).read_text().splitlines(keepends=True)[:count])
+    )
     return path
 
 
 def fill(
-    conditions: Conditions, place: Place, keys: int | None = None
+    conditions: Conditions, installation: Installation, keys: int | None = None
 ) -> tuple[int, dict[str, int]]:
     """Makes a queue of one-recipient sends while the carrier is away, with all keys or the first
     few. Returns how many were answered, and what went wrong.
     """
-    with serving(place) as server:
+    with serving(installation) as server:
         sends = traffic.single_sends(
-            place.data_dir,
+            installation.data_dir,
             server.port,
-            setup.keys_file(place) if keys is None else keys_of(place, keys),
+            setup.keys_file(installation) if keys is None else keys_of(installation, keys),
         )
         warm = _warm(conditions, sends)
         filled = load.run(sends, conditions.connections, conditions.fill_s)
@@ -266,19 +280,19 @@ class Done:
         }
 
 
-def until_delivered(place: Place, control_port: int, before: int = 0) -> Done:
+def until_delivered(installation: Installation, control_port: int, before: int = 0) -> Done:
     """Waits until every stored message is delivered, or the time is over. The first `before` of
     them were delivered already.
 
     Raises NotMeasured when nothing was delivered.
     """
     deadline = time.monotonic() + DRAINED_WITHIN_S
-    seen, counted = outcome(place), ask(control_port)
+    seen, counted = outcome(installation), ask(control_port)
     while True:
         while counted["receipts_answered"] < seen.stored - before and time.monotonic() < deadline:
             time.sleep(POLL_S)
             counted = ask(control_port)
-        expected, seen = seen.stored, outcome(place)
+        expected, seen = seen.stored, outcome(installation)
         # else the load's last requests were stored when it had gone already
         if seen.stored == expected or time.monotonic() >= deadline:
             break

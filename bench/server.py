@@ -16,7 +16,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from bench import setup
-from bench.databases import Databases, Place
+from bench.databases import Databases, Installation
 from bench.processes import (
     cpu_seconds,
     free_port,
@@ -66,64 +66,64 @@ class Outcome:
 
 
 @contextmanager
-def set_up(conditions: Conditions, databases: Databases) -> Iterator[Place]:
-    """Yields a place with everything that a case needs. Its carrier points where nothing listens,
-    so that messages stay queued.
+def set_up(conditions: Conditions, databases: Databases) -> Iterator[Installation]:
+    """Yields an installation with everything that a case needs. Its carrier points where nothing
+    listens, so that messages stay queued.
     """
 
-    def fill(place: Place) -> None:
+    def fill(installation: Installation) -> None:
         setup.fill(
-            place,
+            installation,
             count=conditions.accounts,
             window=conditions.carrier_window,
             port=free_port(),
             secret_key=SECRET_KEY,
         )
 
-    with databases.new(fill) as place:
-        setup.point_carrier(place, free_port(), SECRET_KEY)
-        yield place
+    with databases.new(fill) as installation:
+        setup.point_carrier(installation, free_port(), SECRET_KEY)
+        yield installation
 
 
 @contextmanager
-def serving(place: Place, *command: str, redis_url: str = "") -> Iterator[Serving]:
+def serving(installation: Installation, *command: str, redis_url: str = "") -> Iterator[Serving]:
     """Runs `heliograph serve`, or another command that listens. It is stopped by SIGTERM on
     leaving.
     """
-    port, log = free_port(), place.data_dir / "serve.log"
+    port, log = free_port(), installation.data_dir / "serve.log"
     began = time.monotonic()
     with started(
         [HELIOGRAPH, *(command or ("serve",)), "--port", str(port)],
         log,
-        env=environment(place, redis_url),
+        env=environment(installation, redis_url),
     ) as child:
         wait_for_200(child, port, "/readyz", READY_WITHIN_S, log)
         yield Serving(child.pid, port, time.monotonic() - began)
 
 
 @contextmanager
-def sending(place: Place, processes: int, *command: str) -> Iterator[list[int]]:
-    """Runs so many `heliograph carrier run` for the place's carrier, or so many of another command.
-    Yields their process ids.
+def sending(installation: Installation, processes: int, *command: str) -> Iterator[list[int]]:
+    """Runs so many `heliograph carrier run` for the installation's carrier, or so many of another
+    command. Yields their process ids.
     """
     with ExitStack() as running:
         yield [
             running.enter_context(
                 started(
                     [HELIOGRAPH, *(command or ("carrier", "run", setup.CARRIER))],
-                    place.data_dir / f"sending-{number}.log",
-                    env=environment(place),
+                    installation.data_dir / f"sending-{number}.log",
+                    env=environment(installation),
                 )
             ).pid
             for number in range(processes)
         ]
 
 
-def environment(place: Place, redis_url: str = "") -> dict[str, str]:
+def environment(installation: Installation, redis_url: str = "") -> dict[str, str]:
     return {
-        "HELIOGRAPH_DATA_DIR": str(place.data_dir),
+        "HELIOGRAPH_DATA_DIR": str(installation.data_dir),
         "HELIOGRAPH_SECRET_KEY": SECRET_KEY,
-        "DATABASE_URL": place.url if place.kind == "postgresql" else "",
+        "DATABASE_URL": installation.url if installation.kind == "postgresql" else "",
         "REDIS_URL": redis_url,
         "HELIOGRAPH_DRAIN_S": "0",  # nobody asks for it any more when it is stopped
         "HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK": "true",
@@ -131,9 +131,9 @@ def environment(place: Place, redis_url: str = "") -> dict[str, str]:
     }
 
 
-def outcome(place: Place) -> Outcome:
-    """Counts the messages of a place."""
-    row = one_row(place, _OUTCOME)
+def outcome(installation: Installation) -> Outcome:
+    """Counts the messages of an installation."""
+    row = one_row(installation, _OUTCOME)
     return Outcome(
         stored=row["stored"],
         delivered=row["delivered"],
@@ -142,15 +142,15 @@ def outcome(place: Place) -> Outcome:
     )
 
 
-def one_row(place: Place, query: str) -> dict[str, Any]:
-    """Returns what the database of a place says when it is asked from outside: the values of one
+def one_row(installation: Installation, query: str) -> dict[str, Any]:
+    """Returns what the database of an installation says when it is asked from outside: the values of one
     row, by the names of their columns.
     """
-    if place.kind == "postgresql":
-        with psycopg.connect(place.url, row_factory=dict_row) as postgres:
+    if installation.kind == "postgresql":
+        with psycopg.connect(installation.url, row_factory=dict_row) as postgres:
             row = postgres.execute(query.encode()).fetchone()
     else:
-        with closing(sqlite3.connect(place.url.removeprefix("sqlite:///"))) as sqlite:
+        with closing(sqlite3.connect(installation.url.removeprefix("sqlite:///"))) as sqlite:
             sqlite.row_factory = sqlite3.Row
             row = sqlite.execute(query).fetchone()
     assert row is not None

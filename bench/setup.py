@@ -4,7 +4,7 @@ each, and a carrier that takes everything.
 
 from pathlib import Path
 
-from bench.databases import Place
+from bench.databases import Installation
 from bench.traffic import SENDER
 from heliograph import accounts, keys, senders, wallet
 from heliograph.base import clock
@@ -20,12 +20,14 @@ CREDITS = 1_000_000_000
 KEYS_FILE = "keys.txt"
 
 
-def fill(place: Place, *, count: int, window: int, port: int, secret_key: str) -> None:
+def fill(
+    installation: Installation, *, count: int, window: int, port: int, secret_key: str
+) -> None:
     """Migrates an empty database and makes all that in one transaction. The keys go into the data
     directory, one a line.
     """
-    migrate.upgrade(place.url)
-    database = Database(place.url)
+    migrate.upgrade(installation.url)
+    database = Database(installation.url)
     try:
         with database.write() as tx:
             now_ms = clock.now_ms()
@@ -55,12 +57,12 @@ def fill(place: Place, *, count: int, window: int, port: int, secret_key: str) -
                 made.append(issued.key)
     finally:
         database.close()
-    keys_file(place).write_text("\n".join(made) + "\n")
+    keys_file(installation).write_text("\n".join(made) + "\n")
 
 
-def point_carrier(place: Place, port: int, secret_key: str) -> None:
+def point_carrier(installation: Installation, port: int, secret_key: str) -> None:
     """Lets the carrier connect to another port of loopback."""
-    database = Database(place.url)
+    database = Database(installation.url)
     try:
         with database.write() as tx:
             set_carrier(tx, CARRIER, {"port": port}, secret_key=secret_key)
@@ -68,6 +70,6 @@ def point_carrier(place: Place, port: int, secret_key: str) -> None:
         database.close()
 
 
-def keys_file(place: Place) -> Path:
+def keys_file(installation: Installation) -> Path:
     """Returns the file of the API keys, one a line."""
-    return place.data_dir / KEYS_FILE
+    return installation.data_dir / KEYS_FILE

@@ -33,9 +33,9 @@ def main(kind: str, group: str) -> None:
             else SqliteDatabases(folder)
         )
         conditions = Conditions(folder, 1.0, warm_up_s=1.0, limit_s=1.0, fill_s=1.0)
-        place = stack.enter_context(set_up(conditions, databases))
-        server = stack.enter_context(serving(place))
-        wanted = place.data_dir, server.port, setup.keys_file(place)
+        installation = stack.enter_context(set_up(conditions, databases))
+        server = stack.enter_context(serving(installation))
+        wanted = installation.data_dir, server.port, setup.keys_file(installation)
         singles = traffic.single_sends(*wanted)
         warm(conditions, singles)
         if group == "accept":

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from bench import ours, setup, traffic
 from bench.control import ask
-from bench.databases import Databases, Place, PostgresDatabases
+from bench.databases import Databases, Installation, PostgresDatabases
 from bench.processes import NotMeasured, cpu_seconds, helper
 from bench.reading import Conditions, Reading, together
 from bench.server import SECRET_KEY, scalar, sending, serving, set_up
@@ -48,12 +48,14 @@ def waiting(conditions: Conditions, databases: Databases) -> list[Reading]:
     readings = []
     for count in ENDPOINTS:
         with (
-            _place(conditions, databases) as (place, sink),
-            _queued(place, sink["port"], count),
-            serving(place) as server,
+            _installation(conditions, databases) as (installation, sink),
+            _queued(installation, sink["port"], count),
+            serving(installation) as server,
         ):
             readings.append(
-                _delivered(f"ours.webhooks_{count}.{databases.kind}", place, sink, [server.pid])
+                _delivered(
+                    f"ours.webhooks_{count}.{databases.kind}", installation, sink, [server.pid]
+                )
             )
     return readings
 
@@ -61,11 +63,11 @@ def waiting(conditions: Conditions, databases: Databases) -> list[Reading]:
 def waiting_two(conditions: Conditions, databases: PostgresDatabases) -> list[Reading]:
     """Measures the same with two `heliograph worker`."""
     with (
-        _place(conditions, databases) as (place, sink),
-        _queued(place, sink["port"], ENDPOINTS[-1]),
-        sending(place, 2, "worker") as pids,
+        _installation(conditions, databases) as (installation, sink),
+        _queued(installation, sink["port"], ENDPOINTS[-1]),
+        sending(installation, 2, "worker") as pids,
     ):
-        return [_delivered(f"ours.webhooks_two.{databases.kind}", place, sink, pids)]
+        return [_delivered(f"ours.webhooks_two.{databases.kind}", installation, sink, pids)]
 
 
 def drain(conditions: Conditions, databases: Databases) -> list[Reading]:
@@ -88,15 +90,15 @@ def first(conditions: Conditions, databases: Databases) -> list[Reading]:
     to its POST.
     """
     with (
-        _place(conditions, databases) as (place, sink),
+        _installation(conditions, databases) as (installation, sink),
         helper("bench.smsc", log=conditions.folder / "smsc.log") as smsc,
     ):
-        setup.point_carrier(place, smsc["port"], SECRET_KEY)
-        _add_endpoints(place, sink["port"], 1, ["message.sent"])
-        with serving(place) as server:
+        setup.point_carrier(installation, smsc["port"], SECRET_KEY)
+        _add_endpoints(installation, sink["port"], 1, ["message.sent"])
+        with serving(installation) as server:
             # the first loads the HTTP client
             _, *took_ms = [
-                _one(place, server.port, sink["control_port"], number)
+                _one(installation, server.port, sink["control_port"], number)
                 for number in range(FIRSTS + 1)
             ]
             return [
@@ -109,28 +111,32 @@ def first(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 
 @contextmanager
-def _place(conditions: Conditions, databases: Databases) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Yields a place, and the ports of a receiver."""
+def _installation(
+    conditions: Conditions, databases: Databases
+) -> Iterator[tuple[Installation, dict[str, Any]]]:
+    """Yields an installation, and the ports of a receiver."""
     with (
-        set_up(conditions, databases) as place,
+        set_up(conditions, databases) as installation,
         helper("bench.sink", "--posts", log=conditions.folder / "sink.log") as sink,
     ):
-        yield place, sink
+        yield installation, sink
 
 
 @contextmanager
-def _queued(place: Place, port: int, count: int) -> Iterator[None]:
+def _queued(installation: Installation, port: int, count: int) -> Iterator[None]:
     """Makes so many endpoints, for which EVENTS of their accounts wait in all."""
-    account_ids = _add_endpoints(place, port, count, ["all"])
-    asyncio.run(_happened(place, account_ids))
+    account_ids = _add_endpoints(installation, port, count, ["all"])
+    asyncio.run(_happened(installation, account_ids))
     yield
 
 
-def _add_endpoints(place: Place, port: int, count: int, kinds: list[str]) -> list[str]:
+def _add_endpoints(
+    installation: Installation, port: int, count: int, kinds: list[str]
+) -> list[str]:
     """Adds one for each of the first accounts, in the order of their keys. Returns the ids of these
     accounts.
     """
-    database = Database(place.url)
+    database = Database(installation.url)
     try:
         with database.write() as tx:
             oldest = (
@@ -157,8 +163,8 @@ def _add_endpoints(place: Place, port: int, count: int, kinds: list[str]) -> lis
         database.close()
 
 
-async def _happened(place: Place, account_ids: list[str]) -> None:
-    database = Database(place.url)
+async def _happened(installation: Installation, account_ids: list[str]) -> None:
+    database = Database(installation.url)
     happened = (
         Event(account_id, False, "message.delivered", clock.now_ms(), _record(number))
         for number, account_id in zip(range(EVENTS), itertools.cycle(account_ids))
@@ -199,16 +205,18 @@ def _record(number: int) -> dict[str, Any]:
     }
 
 
-def _delivered(figure: str, place: Place, sink: dict[str, Any], pids: list[int]) -> Reading:
+def _delivered(
+    figure: str, installation: Installation, sink: dict[str, Any], pids: list[int]
+) -> Reading:
     """Measures from the first POST until nothing waits any more."""
     used, deadline = sum(map(cpu_seconds, pids)), time.monotonic() + DONE_WITHIN_S
     while (counted := ask(sink["control_port"]))[
         "requests"
     ] < EVENTS and time.monotonic() < deadline:
         time.sleep(POLL_S)
-    while scalar(place, _LEFT) and time.monotonic() < deadline:
+    while scalar(installation, _LEFT) and time.monotonic() < deadline:
         time.sleep(POLL_S)
-    seconds, recorded = time.time() - counted["first_at"], scalar(place, _DELIVERED)
+    seconds, recorded = time.time() - counted["first_at"], scalar(installation, _DELIVERED)
     if not recorded:
         raise NotMeasured(f"nothing was delivered within {DONE_WITHIN_S:g} s: {counted}")
     detail = {
@@ -222,35 +230,37 @@ def _delivered(figure: str, place: Place, sink: dict[str, Any], pids: list[int])
 
 def _drained(conditions: Conditions, databases: Databases, *, heard: bool) -> tuple[Reading, float]:
     """Measures messages a second. Returns their reading, and POSTs a second."""
-    with _place(conditions, databases) as (place, sink):
+    with _installation(conditions, databases) as (installation, sink):
         _add_endpoints(
-            place, sink["port"], 1 if heard else 0, ["message.sent", "message.delivered"]
+            installation, sink["port"], 1 if heard else 0, ["message.sent", "message.delivered"]
         )
-        answered, wrong = ours.fill(conditions, place, keys=1)
+        answered, wrong = ours.fill(conditions, installation, keys=1)
         with helper(
             "bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log"
         ) as smsc:
-            setup.point_carrier(place, smsc["port"], SECRET_KEY)
-            with serving(place) as server:
+            setup.point_carrier(installation, smsc["port"], SECRET_KEY)
+            with serving(installation) as server:
                 used = server.cpu_seconds()
-                done = ours.until_delivered(place, smsc["control_port"])
+                done = ours.until_delivered(installation, smsc["control_port"])
                 detail = {"cpu_s": server.cpu_seconds() - used, **asdict(done)}
                 errors, posts_per_s = done.errors_of(answered), 0.0
                 if heard:
-                    posts_per_s = _until_told(place, sink, 2 * done.stored, errors)
+                    posts_per_s = _until_told(installation, sink, 2 * done.stored, errors)
                 return Reading("", done.per_s, together(wrong, errors), detail), posts_per_s
 
 
-def _until_told(place: Place, sink: dict[str, Any], expected: int, errors: dict[str, int]) -> float:
+def _until_told(
+    installation: Installation, sink: dict[str, Any], expected: int, errors: dict[str, int]
+) -> float:
     """Waits until each message has had both its events. Returns POSTs a second, while messages were
     sent and after.
     """
     deadline = time.monotonic() + DONE_WITHIN_S
     while (
-        ask(sink["control_port"])["requests"] < expected or scalar(place, _LEFT)
+        ask(sink["control_port"])["requests"] < expected or scalar(installation, _LEFT)
     ) and time.monotonic() < deadline:
         time.sleep(ours.POLL_S)
-    counted, recorded = ask(sink["control_port"]), scalar(place, _DELIVERED)
+    counted, recorded = ask(sink["control_port"]), scalar(installation, _DELIVERED)
     errors |= {
         "events not delivered": expected - recorded,
         "posted again": counted["requests"] - expected,
@@ -258,7 +268,7 @@ def _until_told(place: Place, sink: dict[str, Any], expected: int, errors: dict[
     return float(counted["requests"] / (counted["last_at"] - counted["first_at"]))
 
 
-def _one(place: Place, port: int, control_port: int, number: int) -> float:
+def _one(installation: Installation, port: int, control_port: int, number: int) -> float:
     """Returns how many milliseconds one message took."""
     time.sleep(random.uniform(0.05, 0.35))  # at any moment of a poll
     before = ask(control_port)["requests"]
@@ -274,7 +284,7 @@ def _one(place: Place, port: int, control_port: int, number: int) -> float:
         "POST",
         "/api/v1/sms/send",
         body,
-        {"Authorization": f"Bearer {ours.keys_of(place, 1).read_text().strip()}"},
+        {"Authorization": f"Bearer {ours.keys_of(installation, 1).read_text().strip()}"},
     )
     if connection.getresponse().status != 200:
         raise NotMeasured("a send was not accepted")
@@ -284,4 +294,4 @@ def _one(place: Place, port: int, control_port: int, number: int) -> float:
         if time.monotonic() > deadline:
             raise NotMeasured(f"no POST within {FIRST_WITHIN_S:g} s")
         time.sleep(POLL_S)
-    return float(counted["last_at"] * 1_000 - scalar(place, _LAST_SENT))
+    return float(counted["last_at"] * 1_000 - scalar(installation, _LAST_SENT))

@@ -121,7 +121,7 @@ def test_only_these_files_give_a_request_its_idempotency_key() -> None:
         source.path
         for source in sources(PACKAGE)
         for node in nodes_of(source.tree)
-        if (isinstance(node, ast.Call) and ast.unparse(node.func) in ("KeyPlace", "run_once"))
+        if (isinstance(node, ast.Call) and ast.unparse(node.func) in ("ScopedKey", "run_once"))
         or (
             isinstance(node, ast.Attribute)
             and isinstance(node.ctx, ast.Store)

@@ -30,8 +30,8 @@ HOLDER = (
 )
 
 
-class Place(NamedTuple):
-    """A place is a PostgreSQL database with an account and a carrier."""
+class ServedDatabase(NamedTuple):
+    """A served database is a PostgreSQL database with an account and a carrier."""
 
     url: str
     key: str
@@ -66,18 +66,18 @@ class Place(NamedTuple):
 
 
 @pytest.fixture
-def place(new_database: Callable[[str], str]) -> Iterator[Place]:
+def served(new_database: Callable[[str], str]) -> Iterator[ServedDatabase]:
     url = new_database("postgresql")
     db = Database(url)
     with remembering_smsc() as smsc, psycopg.connect(url, autocommit=True) as sql:
         open_carrier(db, port=smsc.port)
-        yield Place(url, issue_key(db, open_account(db, credits=100)), smsc, sql)
+        yield ServedDatabase(url, issue_key(db, open_account(db, credits=100)), smsc, sql)
     db.close()
 
 
 @pytest.fixture
-def server(place: Place, tmp_path: Path) -> Iterator[ServerProcess]:
-    started = ServerProcess(place.url, tmp_path / "first")
+def server(served: ServedDatabase, tmp_path: Path) -> Iterator[ServerProcess]:
+    started = ServerProcess(served.url, tmp_path / "first")
     try:
         started.wait_until_ready()
         yield started
@@ -87,65 +87,65 @@ def server(place: Place, tmp_path: Path) -> Iterator[ServerProcess]:
 
 
 def test_a_lost_lock_is_taken_again_and_the_queue_goes_on(
-    place: Place, server: ServerProcess, tmp_path: Path
+    served: ServedDatabase, server: ServerProcess, tmp_path: Path
 ) -> None:
-    place.wait_until_delivered(server, place.send(server, 1))
-    place.terminate_holder()
+    served.wait_until_delivered(server, served.send(server, 1))
+    served.terminate_holder()
     server.wait_for_event("server_lock_held_again", HELD_AGAIN_WITHIN_S)
-    place.wait_until_delivered(server, place.send(server, 2))
-    second = ServerProcess(place.url, tmp_path / "second")
+    served.wait_until_delivered(server, served.send(server, 2))
+    second = ServerProcess(served.url, tmp_path / "second")
     assert second.process.wait(30) == 1
     assert second.log == "heliograph: Another server or worker uses this database.\n"
     assert server.end() == 0
 
 
 def test_while_somebody_else_has_the_lock_sends_are_accepted_and_nothing_is_claimed(
-    place: Place, server: ServerProcess
+    served: ServedDatabase, server: ServerProcess
 ) -> None:
-    place.wait_until_delivered(server, place.send(server, 1))
-    with psycopg.connect(place.url, autocommit=True) as other, ThreadPoolExecutor(1) as thread:
+    served.wait_until_delivered(server, served.send(server, 1))
+    with psycopg.connect(served.url, autocommit=True) as other, ThreadPoolExecutor(1) as thread:
         waiting = thread.submit(other.execute, f"SELECT pg_advisory_lock({DATABASE_LOCK})")
-        _wait_for_waiter(place)
-        place.terminate_holder()  # whoever waits has it then, before the server can take it again
+        _wait_for_waiter(served)
+        served.terminate_holder()  # whoever waits has it then, before the server can take it again
         waiting.result(5)
         server.wait_for_event("server_lock_lost", NOTICED_WITHIN_S)
-        message_id = place.send(server, 2)
+        message_id = served.send(server, 2)
         # a turn looks at the queue in each: that it takes nothing is the test
         time.sleep(4 * POLL_S)
-        assert place.status(server, message_id) == "queued"
-        assert len(place.smsc.submits) == 1
-    place.wait_until_delivered(server, message_id)
-    assert len(place.smsc.submits) == 2
+        assert served.status(server, message_id) == "queued"
+        assert len(served.smsc.submits) == 1
+    served.wait_until_delivered(server, message_id)
+    assert len(served.smsc.submits) == 2
 
 
-def _wait_for_waiter(place: Place) -> None:
+def _wait_for_waiter(served: ServedDatabase) -> None:
     waiters = HOLDER.replace("AND granted", "AND NOT granted")
     until_s = time.monotonic() + NOTICED_WITHIN_S
-    while place.sql.execute(waiters).fetchone() is None:
+    while served.sql.execute(waiters).fetchone() is None:
         assert time.monotonic() < until_s
         time.sleep(0.01)
 
 
 def test_a_second_server_that_starts_in_the_gap_keeps_the_database_and_the_first_one_ends(
-    place: Place, server: ServerProcess, tmp_path: Path
+    served: ServedDatabase, server: ServerProcess, tmp_path: Path
 ) -> None:
-    place.wait_until_delivered(server, place.send(server, 1))
+    served.wait_until_delivered(server, served.send(server, 1))
     server.process.send_signal(signal.SIGSTOP)
     for lock in (DATABASE_LOCK, API_LOCK):
-        place.terminate_holder(lock)
-    second = ServerProcess(place.url, tmp_path / "second")
+        served.terminate_holder(lock)
+    second = ServerProcess(served.url, tmp_path / "second")
     try:
         second.wait_until_ready()
-        place.send(second, 2)
+        served.send(second, 2)
         server.process.send_signal(signal.SIGCONT)
-        last = [place.send(second, number) for number in range(3, 40)][-1]
+        last = [served.send(second, number) for number in range(3, 40)][-1]
         assert server.process.wait(30) == 1
         assert (
             server.log.splitlines()[-1]
             == "heliograph: Another server or worker uses this database."
         )
-        place.wait_until_delivered(second, last)
-        assert sorted(submit.text for submit in place.smsc.submits) == sorted(
+        served.wait_until_delivered(second, last)
+        assert sorted(submit.text for submit in served.smsc.submits) == sorted(
             f"order {number}" for number in range(1, 40)
         )
     finally:

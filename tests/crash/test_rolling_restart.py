@@ -32,8 +32,10 @@ NOTICED_WITHIN_S = 10.0
 WAITING = 100  # in a socket's queue
 
 
-class Place(NamedTuple):
-    """A place is a database with an account that may send, and what its API processes are told."""
+class RestartedDeployment(NamedTuple):
+    """A deployment is a database with an account that may send, and what its API processes are
+    told.
+    """
 
     url: str
     redis: dict[str, str]
@@ -66,15 +68,17 @@ class Place(NamedTuple):
 
 
 @pytest.fixture
-def place(new_database: Callable[[str], str], redis_url: str, tmp_path: Path) -> Iterator[Place]:
+def deployment(
+    new_database: Callable[[str], str], redis_url: str, tmp_path: Path
+) -> Iterator[RestartedDeployment]:
     url = new_database("postgresql")
     db = Database(url)
     open_route(db)
     key = issue_key(db, open_account(db, credits=1_000_000))
     db.close()
-    place = Place(url, {"REDIS_URL": redis_url}, key, tmp_path, [])
-    yield place
-    for api in place.started:
+    deployment = RestartedDeployment(url, {"REDIS_URL": redis_url}, key, tmp_path, [])
+    yield deployment
+    for api in deployment.started:
         api.process.kill()
         api.process.wait()
 
@@ -87,35 +91,40 @@ def read_all(connection: socket.socket) -> bytes:
     return b"".join(parts)
 
 
-def test_two_api_processes_are_restarted_in_turn_and_no_request_fails(place: Place) -> None:
+def test_two_api_processes_are_restarted_in_turn_and_no_request_fails(
+    deployment: RestartedDeployment,
+) -> None:
     ports = [free_port(), free_port()]
-    apis = {port: place.api(port=port) for port in ports}
-    with HAProxy(handbook_haproxy(*ports)) as balancer, load(balancer.address, place.key) as kinds:
+    apis = {port: deployment.api(port=port) for port in ports}
+    with (
+        HAProxy(handbook_haproxy(*ports)) as balancer,
+        load(balancer.address, deployment.key) as kinds,
+    ):
         for port in ports * ROUNDS:
             apis[port].process.terminate()
             assert apis[port].process.wait(GONE_WITHIN_S) == 0, apis[port].log[-2_000:]
-            apis[port] = place.api(port=port)
+            apis[port] = deployment.api(port=port)
     print([len(clients.answered) for clients in kinds], Counter(kinds[0].failed + kinds[1].failed))
     for api in apis.values():
         api.process.send_signal(signal.SIGINT)
         assert api.process.wait(GONE_WITHIN_S) == 0
     assert [clients.failed for clients in kinds] == [[], []]
     assert all(len(clients.answered) > 200 for clients in kinds)
-    assert place.stored() == Counter(kinds[0].answered + kinds[1].answered)
+    assert deployment.stored() == Counter(kinds[0].answered + kinds[1].answered)
 
 
 @pytest.mark.parametrize(
     "to", ["the one that was started", "all of them, as a service manager does"]
 )
 def test_while_it_drains_all_are_answered_and_afterwards_nobody_is_cut_off(
-    place: Place, to: str
+    deployment: RestartedDeployment, to: str
 ) -> None:
-    api = place.api("--workers", "2", drain_s="2")
+    api = deployment.api("--workers", "2", drain_s="2")
     api.wait_for_event("serving", NOTICED_WITHIN_S, times=2)
     told = [api.process.pid, *(process.pid for process in api.answering())][
         : 1 if to == "the one that was started" else None
     ]
-    with load(api.address, place.key) as kinds:
+    with load(api.address, deployment.key) as kinds:
         for pid in told:
             os.kill(pid, signal.SIGTERM)
         wait_until(
@@ -135,14 +144,16 @@ def test_while_it_drains_all_are_answered_and_afterwards_nobody_is_cut_off(
     for clients, before in zip(kinds, answered, strict=True):
         assert len(clients.answered) > before + 20
         assert set(clients.failed) == {"ConnectionRefusedError"}
-    assert place.stored() == Counter(kinds[0].answered + kinds[1].answered)
+    assert deployment.stored() == Counter(kinds[0].answered + kinds[1].answered)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_one_of_the_processes_is_replaced_and_no_request_fails(place: Place, workers: int) -> None:
-    api = place.api("--workers", str(workers), drain_s="1")
+def test_one_of_the_processes_is_replaced_and_no_request_fails(
+    deployment: RestartedDeployment, workers: int
+) -> None:
+    api = deployment.api("--workers", str(workers), drain_s="1")
     api.wait_for_event("serving", NOTICED_WITHIN_S, times=workers)
-    with load(api.address, place.key) as kinds:
+    with load(api.address, deployment.key) as kinds:
         api.answering()[0].terminate()
         until_s = time.monotonic() + GONE_WITHIN_S
         while api.log.count('"serving"') <= workers:
@@ -152,14 +163,14 @@ def test_one_of_the_processes_is_replaced_and_no_request_fails(place: Place, wor
     assert '"status": 0' in api.log
     assert api.end() == 0
     assert [clients.failed for clients in kinds] == [[], []]
-    assert place.stored() == Counter(kinds[0].answered + kinds[1].answered)
+    assert deployment.stored() == Counter(kinds[0].answered + kinds[1].answered)
 
 
 @pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])
 def test_who_is_at_a_terminal_or_asks_twice_does_not_wait(
-    place: Place, first: signal.Signals
+    deployment: RestartedDeployment, first: signal.Signals
 ) -> None:
-    api = place.api("--workers", "2", drain_s="15")
+    api = deployment.api("--workers", "2", drain_s="15")
     api.wait_for_event("serving", NOTICED_WITHIN_S, times=2)
     began_s = time.monotonic()
     api.process.send_signal(first)

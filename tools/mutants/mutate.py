@@ -42,15 +42,15 @@ def mutants_of(path: str, source: str) -> list[Mutant]:
     tree = ast.parse(source)
     original = ast.unparse(tree).splitlines()
     found = []
-    for place in _places(tree):
-        for replacement in _replacements(place):
-            place.put(replacement)
+    for site in _sites(tree):
+        for replacement in _replacements(site):
+            site.put(replacement)
             whole = ast.unparse(tree)
-            place.put(place.node)
+            site.put(site.node)
             # laid out so, a statement or what stands before its colon is one line
             lines = zip(original, whole.splitlines(), strict=True)
             [(before, after)] = [(old, new) for old, new in lines if old != new]
-            found.append(Mutant(path, place.line, before.strip(), after.strip(), whole))
+            found.append(Mutant(path, site.line, before.strip(), after.strip(), whole))
     return sorted(found, key=lambda mutant: (mutant.path, mutant.line))
 
 
@@ -68,7 +68,7 @@ def sample(mutants: Sequence[Mutant], at_most: int, seed: int) -> list[Mutant]:
     return [mutants[place] for place in sorted(place for _, place in sorted(lots)[:at_most])]
 
 
-class _Place(NamedTuple):
+class _MutationSite(NamedTuple):
     """Holds a node, and where it stands in the node above it."""
 
     parent: ast.AST
@@ -84,7 +84,7 @@ class _Place(NamedTuple):
             getattr(self.parent, self.field)[self.position] = node
 
 
-def _places(parent: ast.AST, line: int = 1) -> Iterator[_Place]:
+def _sites(parent: ast.AST, line: int = 1) -> Iterator[_MutationSite]:
     """Yields every node below this one, but for those of annotations, which decide nothing."""
     for field, value in ast.iter_fields(parent):
         if field in ANNOTATIONS:
@@ -94,14 +94,14 @@ def _places(parent: ast.AST, line: int = 1) -> Iterator[_Place]:
             if not isinstance(node, ast.AST):
                 continue
             at = getattr(node, "lineno", line)
-            yield _Place(parent, field, index if isinstance(value, list) else None, node, at)
-            yield from _places(node, at)
+            yield _MutationSite(parent, field, index if isinstance(value, list) else None, node, at)
+            yield from _sites(node, at)
 
 
-def _replacements(place: _Place) -> Iterator[ast.AST]:
-    node = place.node
+def _replacements(site: _MutationSite) -> Iterator[ast.AST]:
+    node = site.node
     if isinstance(node, ast.expr):
-        if _is_test(place) and not _has_its_negation(node):
+        if _is_test(site) and not _has_its_negation(node):
             yield ast.UnaryOp(ast.Not(), node)
         yield from _expressions(node)
     elif isinstance(node, ast.AugAssign) and type(node.op) in SIGNS:
@@ -130,11 +130,11 @@ def _expressions(node: ast.expr) -> Iterator[ast.expr]:
             yield ast.Call(ast.Name(EXTREMES[name]), node.args, node.keywords)
 
 
-def _is_test(place: _Place) -> bool:
+def _is_test(site: _MutationSite) -> bool:
     """Returns whether this decides what an `if`, a `while` or a comprehension does."""
-    if place.field == "test":
-        return not isinstance(place.parent, ast.Assert)
-    return place.field == "ifs"
+    if site.field == "test":
+        return not isinstance(site.parent, ast.Assert)
+    return site.field == "ifs"
 
 
 def _has_its_negation(test: ast.expr) -> bool:

@@ -52,7 +52,7 @@ _COUNT: Final = BatchStatement(
 )
 
 
-class StoragePlace(NamedTuple):
+class QuotaOwner(NamedTuple):
     """Identifies whose quota is used: an account (raw id) that is nobody's customer, in one
     mode.
     """
@@ -80,9 +80,9 @@ class StorageRoom(NamedTuple):
 
 
 async def count_unpaid(
-    tx: HotTx, octets: Mapping[StoragePlace, int], now_ms: int
-) -> dict[StoragePlace, StorageRoom]:
-    """Adds octets, which may be below zero, to what each place has had stored today; the rooms that
+    tx: HotTx, octets: Mapping[QuotaOwner, int], now_ms: int
+) -> dict[QuotaOwner, StorageRoom]:
+    """Adds octets, which may be below zero, to what each owner has had stored today; the rooms that
     there were before.
     """
     day_ms = now_ms - now_ms % DAY_MS
@@ -90,12 +90,12 @@ async def count_unpaid(
     for used in await _COUNT.rows(
         tx,
         [
-            _StoredOctets(place.account_id, place.sandbox, day_ms=day_ms, octets=count)
-            for place, count in sorted(octets.items())
+            _StoredOctets(owner.account_id, owner.sandbox, day_ms=day_ms, octets=count)
+            for owner, count in sorted(octets.items())
         ],
     ):
-        place = StoragePlace(used.account_id, used.sandbox)
-        rooms[place] = StorageRoom(
-            quota_of_column(used.quota, StoredKind.SENDS), used.octets - octets[place]
+        owner = QuotaOwner(used.account_id, used.sandbox)
+        rooms[owner] = StorageRoom(
+            quota_of_column(used.quota, StoredKind.SENDS), used.octets - octets[owner]
         )
     return rooms

@@ -54,7 +54,7 @@ class DatabaseUrl(NamedTuple):
     wanted: str  # one of WANTED
 
 
-class _Place(NamedTuple):
+class _Address(NamedTuple):
     name: str
     port: str
 
@@ -68,13 +68,15 @@ def parse(url: str) -> DatabaseUrl:
     if not parts["name"]:
         raise WrongUrl("no database name", FORM)
     who = f"{parts['who']}@" if parts["who"] is not None else ""
-    places = _places(parts["hosts"], options.pop("host", ""), options.pop("port", ""))
-    wanted = options.pop("target_session_attrs", "any" if len(places) == 1 else "read-write")
+    addresses = _addresses(parts["hosts"], options.pop("host", ""), options.pop("port", ""))
+    wanted = options.pop("target_session_attrs", "any" if len(addresses) == 1 else "read-write")
     if wanted not in WANTED:
         raise WrongUrl(f"target_session_attrs={wanted}", ", ".join(WANTED))
-    if len(places) > HOSTS_MAX:
-        raise WrongUrl(f"{len(places)} hosts", f"at most {HOSTS_MAX}")
-    return DatabaseUrl(tuple(_host(who, place, parts["name"], options) for place in places), wanted)
+    if len(addresses) > HOSTS_MAX:
+        raise WrongUrl(f"{len(addresses)} hosts", f"at most {HOSTS_MAX}")
+    return DatabaseUrl(
+        tuple(_host(who, address, parts["name"], options) for address in addresses), wanted
+    )
 
 
 def _options(text: str) -> dict[str, str]:
@@ -90,7 +92,7 @@ def _options(text: str) -> dict[str, str]:
     return dict(pairs) | together
 
 
-def _places(in_authority: str, in_options: str, ports: str) -> list[_Place]:
+def _addresses(in_authority: str, in_options: str, ports: str) -> list[_Address]:
     """Returns the hosts and ports. The options fill in what does not stand in the authority, as in
     libpq.
     """
@@ -100,19 +102,19 @@ def _places(in_authority: str, in_options: str, ports: str) -> list[_Place]:
         raise WrongUrl(
             f"{len(more)} ports for {len(hosts)} hosts", "one port, or one for each host"
         )
-    places = [
-        _place(host, port)
+    addresses = [
+        _address(host, port)
         for host, port in zip(hosts, more * len(hosts) if len(more) == 1 else more, strict=True)
     ]
-    if len(places) > 1 and not all(place.name for place in places):
+    if len(addresses) > 1 and not all(address.name for address in addresses):
         raise WrongUrl(
             "several hosts, one of them without a name",
             FORM.replace("HOST:PORT", "HOST1:PORT1,HOST2:PORT2"),
         )
-    return places
+    return addresses
 
 
-def _place(text: str, port: str) -> _Place:
+def _address(text: str, port: str) -> _Address:
     if text.startswith(("/", "%2F", "%2f")):  # the directory of a Unix socket
         found_name, found_port = text, port
     else:
@@ -124,17 +126,19 @@ def _place(text: str, port: str) -> _Place:
         found_port.isascii() and found_port.isdigit() and PORTS[0] <= int(found_port) <= PORTS[1]
     ):
         raise WrongUrl(f"the port {found_port[:12]}", f"{PORTS[0]} to {PORTS[1]}")
-    return _Place(found_name, found_port)
+    return _Address(found_name, found_port)
 
 
-def _host(who: str, place: _Place, name: str, options: dict[str, str]) -> Host:
-    if place.name.startswith("/"):
-        options = options | {"host": place.name} | ({"port": place.port} if place.port else {})
+def _host(who: str, address: _Address, name: str, options: dict[str, str]) -> Host:
+    if address.name.startswith("/"):
+        options = (
+            options | {"host": address.name} | ({"port": address.port} if address.port else {})
+        )
         authority = ""
     else:
-        authority = place.name + (f":{place.port}" if place.port else "")
+        authority = address.name + (f":{address.port}" if address.port else "")
     query = f"?{urlencode(options, quote_via=quote)}" if options else ""
-    label = f"{place.name}:{place.port or DEFAULT_PORT}" if place.name else "the default host"
+    label = f"{address.name}:{address.port or DEFAULT_PORT}" if address.name else "the default host"
     return Host(label, f"postgresql://{who}{authority}/{name}{query}")
 
 

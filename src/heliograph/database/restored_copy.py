@@ -46,30 +46,30 @@ _KNOWN: Final = sa.text(
     "SELECT home, CAST(CAST(xmin AS text) AS bigint) AS written_by FROM installation"
 )
 _MARK: Final = sa.text("""
-    UPDATE installation SET home = CAST(:place AS text)
+    UPDATE installation SET home = CAST(:identity AS text)
         || '/' || coalesce(CAST(:checked_s AS text), nullif(split_part(home, '/', 3), ''),
             '0') || '/' || txid_current()
     RETURNING home""")
-_NOWHERE: Final = "0/0"  # the place, where it may not be asked for
+_UNKNOWN_IDENTITY: Final = "0/0"  # where it may not be asked for
 
 log = Log(__name__)
 
 
-class _PlaceMark(NamedTuple):
+class _Mark(NamedTuple):
     """Holds a mark of PostgreSQL."""
 
-    place: str
+    identity: str  # of the server and its database
     # Unix time of the last restore-check, so that what data directories remember of before is past
     checked_s: int
     written_by: int  # the number of a transaction, in 64 bits
 
     @classmethod
-    def of(cls, text: str) -> "_PlaceMark":
+    def of(cls, text: str) -> "_Mark":
         """Reads a mark as PostgreSQL stores it. Raises ValueError when it is none."""
-        place, checked_s, written_by = text.rsplit("/", 2)
-        return cls(place, int(checked_s), int(written_by))
+        identity, checked_s, written_by = text.rsplit("/", 2)
+        return cls(identity, int(checked_s), int(written_by))
 
-    def is_later_than(self, other: "_PlaceMark") -> bool:
+    def is_later_than(self, other: "_Mark") -> bool:
         """Returns whether its restore-check is later, or its transaction after the same one."""
         return (self.checked_s, self.written_by) > (other.checked_s, other.written_by)
 
@@ -109,7 +109,7 @@ def mark(tx: Connection, checked_s: int | None = None) -> str:
     """Marks a database of PostgreSQL as served here, in the caller's transaction, and returns the
     mark.
     """
-    return str(tx.execute(_MARK, {"place": _place(tx), "checked_s": checked_s}).scalar_one())
+    return str(tx.execute(_MARK, {"identity": _identity(tx), "checked_s": checked_s}).scalar_one())
 
 
 def is_marked(tx: Connection) -> bool:
@@ -133,31 +133,33 @@ async def keep_marking(db: Database, data_dir: Path) -> None:
     )
 
 
-def _is_copy(tx: Connection, remembered: _PlaceMark | None) -> bool:
+def _is_copy(tx: Connection, remembered: _Mark | None) -> bool:
     row = tx.execute(_KNOWN).one()
     if row.home is None:
         return False
-    known, here = _PlaceMark.of(row.home), _place(tx)
+    known, here = _Mark.of(row.home), _identity(tx)
     if known.written_by % _XIDS != row.written_by:
         return True
-    if _NOWHERE in (here, known.place):
+    if _UNKNOWN_IDENTITY in (here, known.identity):
         return False
-    if here != known.place:
+    if here != known.identity:
         return True
-    return remembered is not None and remembered.place == here and remembered.is_later_than(known)
-
-
-def _place(tx: Connection) -> str:
     return (
-        str(tx.execute(_IN_POSTGRESQL).scalar_one())
-        if tx.execute(_MAY_ASK).scalar_one()
-        else _NOWHERE
+        remembered is not None and remembered.identity == here and remembered.is_later_than(known)
     )
 
 
-def _stored_mark(data_dir: Path) -> _PlaceMark | None:
+def _identity(tx: Connection) -> str:
+    return (
+        str(tx.execute(_IN_POSTGRESQL).scalar_one())
+        if tx.execute(_MAY_ASK).scalar_one()
+        else _UNKNOWN_IDENTITY
+    )
+
+
+def _stored_mark(data_dir: Path) -> _Mark | None:
     try:
-        return _PlaceMark.of(_lines(data_dir / FILE)[0])
+        return _Mark.of(_lines(data_dir / FILE)[0])
     except (OSError, ValueError, IndexError):
         return None
 

@@ -101,7 +101,7 @@ class OtpExtension:
         return OtpBatchExtension(
             sent,
             known,
-            await tallies_at(tx, [place for request in live for place in request.tallied_at]),
+            await tallies_at(tx, [key for request in live for key in request.tallied_at]),
         )
 
 
@@ -135,20 +135,20 @@ class OtpBatchExtension:
             or (known.refusal(now_ms) if known else None)
             or next(
                 filter(
-                    None, (self._refusal_at(place, request, now_ms) for place in request.tallied_at)
+                    None, (self._refusal_by(key, request, now_ms) for key in request.tallied_at)
                 ),
                 None,
             )
         )
 
-    def _refusal_at(
-        self, place: TallyKeyOf, request: OtpRequest, now_ms: int
+    def _refusal_by(
+        self, key: TallyKeyOf, request: OtpRequest, now_ms: int
     ) -> TooManyUnverified | None:
-        """Returns why a one-time password is refused at this place, or None. A partner's figures
+        """Returns why a one-time password is refused by this tally, or None. A partner's figures
         are not told to a customer: it has other customers.
         """
-        refusal = self._tallies[place].refusal(now_ms)
-        if refusal is None or place.account_id == request.account_id:
+        refusal = self._tallies[key].refusal(now_ms)
+        if refusal is None or key.account_id == request.account_id:
             return refusal
         return TooManyUnverified(OF_PARTNER, retry_after_s=refusal.retry_after_s)
 

@@ -29,18 +29,18 @@ class TallyKeyOf(NamedTuple):
 class CappedTally(NamedTuple):
     """Holds a tally that refuses further sends, as the operator sees it."""
 
-    place: TallyKeyOf
+    key: TallyKeyOf
     unverified: int  # in 24 hours
     capped_at_ms: int
     until_ms: int
 
 
-async def tallies_at(tx: HotTx, places: Iterable[TallyKeyOf]) -> dict[TallyKeyOf, OtpTally]:
-    """Returns the tally of each place, new where there is none; nobody else counts there while the
+async def tallies_at(tx: HotTx, keys: Iterable[TallyKeyOf]) -> dict[TallyKeyOf, OtpTally]:
+    """Returns the tally of each key, new where there is none; nobody else counts there while the
     wallets are locked.
     """
     found = await TALLIES.rows(
-        tx, [TallyKey(place.account_id, place.country_code) for place in sorted(set(places))]
+        tx, [TallyKey(key.account_id, key.country_code) for key in sorted(set(keys))]
     )
     return {TallyKeyOf(row.account_id, row.country_code): _of_row(row) for row in found}
 

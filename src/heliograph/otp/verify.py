@@ -32,7 +32,7 @@ from heliograph.otp.verify_sql import (
     LockedAccount,
     PhoneKey,
 )
-from heliograph.requests import INSERT_KEYS, KeyPlace, StoredKey, UsedKeys, find_keys
+from heliograph.requests import INSERT_KEYS, ScopedKey, StoredKey, UsedKeys, find_keys
 from heliograph.wallet.store_figures import CountedKeys, store_counted_keys
 
 VERIFY_PATH: Final = "POST /otp/verify"
@@ -57,11 +57,11 @@ class VerificationTry:
     body_sha256: bytes = b""
 
     @property
-    def key_place(self) -> KeyPlace | None:
+    def scoped_key(self) -> ScopedKey | None:
         """Returns what the request's Idempotency-Key is known by, or None without one."""
         if self.idempotency_key is None:
             return None
-        return KeyPlace(self.key_account_id, self.sandbox, VERIFY_PATH, self.idempotency_key)
+        return ScopedKey(self.key_account_id, self.sandbox, VERIFY_PATH, self.idempotency_key)
 
 
 class Verified(NamedTuple):
@@ -105,9 +105,9 @@ class Verifier:
                 tx, [AccountKey(account_id) for account_id in sorted(account_ids)]
             )
             self._cache.confirm(locked[0].config_epoch, started_s)
-            places = [attempt.key_place for attempt in tries]
+            scoped_keys = [attempt.scoped_key for attempt in tries]
             keys = await find_keys(
-                tx, [place for place in places if place is not None], clock.now_ms()
+                tx, [key for key in scoped_keys if key is not None], clock.now_ms()
             )
             latest = await LATEST.rows(
                 tx,
@@ -149,10 +149,10 @@ async def _count(tx: HotTx, batch: "VerificationBatch") -> None:
         (otp, tally_keys_of(otp.account_id, batch.partners[otp.account_id], otp.phone))
         for otp in batch.verified
     ]
-    tallies = await tallies_at(tx, [place for _, places in tallied_at for place in places])
-    for otp, places in tallied_at:
-        for place in places:
-            tallies[place].add_verified(otp.created_at_ms, batch.now_ms)
+    tallies = await tallies_at(tx, [key for _, keys in tallied_at for key in keys])
+    for otp, keys in tallied_at:
+        for key in keys:
+            tallies[key].add_verified(otp.created_at_ms, batch.now_ms)
     await store_tallies(tx, tallies.values(), batch.now_ms)
 
 
@@ -182,7 +182,7 @@ class VerificationBatch:
         self._used_keys = UsedKeys[bytes]()
         for key in keys:
             if key.answer is not None:
-                self._used_keys.add(key.place, key.body_sha256, key.answer.encode())
+                self._used_keys.add(key.scoped, key.body_sha256, key.answer.encode())
         self._latest = {(otp.account_id, otp.sandbox, otp.phone): otp for otp in latest}
         self.changed: dict[str, Otp] = {}
         self.proven: set[RangeKey] = set()
@@ -193,7 +193,7 @@ class VerificationBatch:
         """Decides a try. `is_retry` says that this transaction may have been committed before, and
         only the reply to that was lost.
         """
-        key = attempt.key_place
+        key = attempt.scoped_key
         first = self._used_keys.replay(key, attempt.body_sha256)
         if first is not None:
             # the key may be this very try's, of the commit whose reply was lost

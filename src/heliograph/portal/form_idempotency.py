@@ -18,7 +18,7 @@ from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import ONCE_FIELD, PageRequest
 from heliograph.portal.rendering import DoneNotice, Redirect, redirect
 from heliograph.portal.visit import Visit
-from heliograph.requests import Answer, KeyPlace, free_key, run_once, sha256_of_body
+from heliograph.requests import Answer, ScopedKey, free_key, run_once, sha256_of_body
 from heliograph.users import sign_ins
 
 NOBODY: Final = "0" * 32  # has the forms of who is not signed in
@@ -41,9 +41,9 @@ def run_form_once(
     portal's own. `is_always_done`: also if no more answers are stored today; then the form is not
     known again. Raises InvalidRequest, Conflict for a form that was changed since.
     """
-    place = _place(request, visit, path, sandbox)
+    scoped_key = _key_within_account(request, visit, path, sandbox)
     try:
-        return run_once(tx, place, _form_digest(request), effect, is_opt_out=is_always_done)
+        return run_once(tx, scoped_key, _form_digest(request), effect, is_opt_out=is_always_done)
     except Conflict as error:
         raise conflict_in_words(error, CHANGED) from error
 
@@ -65,9 +65,9 @@ def run_user_form_once(
     tx: Connection, request: PageRequest, user_id: str, effect: Callable[[Connection], Answer]
 ) -> Answer:
     """Does what `run_form_once` does for a form of no account: a user's (raw id), or NOBODY's."""
-    place = _place_of(request, user_id)
+    scoped_key = _key_of_user(request, user_id)
     try:
-        return run_once(tx, place, _form_digest(request), effect, is_counted=False)
+        return run_once(tx, scoped_key, _form_digest(request), effect, is_counted=False)
     except Conflict as error:
         raise conflict_in_words(error, CHANGED) from error
 
@@ -117,7 +117,7 @@ def redirect_user_once(
         answer = run_user_form_once(tx, request, user_id, effect)
         if not responses:
             return _redirect_of(answer)
-        free_key(tx, _place_of(request, user_id))
+        free_key(tx, _key_of_user(request, user_id))
         return responses[0]
 
     return handle
@@ -180,7 +180,7 @@ def forget_once(
     tx: Connection, request: PageRequest, visit: Visit, path: str, *, sandbox: bool
 ) -> None:
     """Forgets that a form was sent, because what it began was undone in a later transaction."""
-    free_key(tx, _place(request, visit, path, sandbox))
+    free_key(tx, _key_within_account(request, visit, path, sandbox))
 
 
 def once_value_of(request: PageRequest) -> str:
@@ -192,12 +192,12 @@ def once_value_of(request: PageRequest) -> str:
     return value
 
 
-def _place(request: PageRequest, visit: Visit, path: str, sandbox: bool) -> KeyPlace:
-    return KeyPlace(visit.account.id, sandbox, path, _key_of(request))
+def _key_within_account(request: PageRequest, visit: Visit, path: str, sandbox: bool) -> ScopedKey:
+    return ScopedKey(visit.account.id, sandbox, path, _key_of(request))
 
 
-def _place_of(request: PageRequest, user_id: str) -> KeyPlace:
-    return KeyPlace(user_id, False, f"POST {request.url_path}"[:PATH_MAX], _key_of(request))
+def _key_of_user(request: PageRequest, user_id: str) -> ScopedKey:
+    return ScopedKey(user_id, False, f"POST {request.url_path}"[:PATH_MAX], _key_of(request))
 
 
 def _key_of(request: PageRequest) -> str:

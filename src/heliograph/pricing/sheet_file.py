@@ -110,7 +110,7 @@ def _read_rows(rows: Iterator[_FileRow], account_of: AccountOf) -> ReadSheet:
         raise invalid_field("file", "has no rows")
     if first.why:
         raise invalid_field("file", f"cannot be read: line {first.line} {first.why}")
-    places = _CellPlaces.of(columns_of(first.cells))
+    indexes = _ColumnIndexes.of(columns_of(first.cells))
     rates: dict[tuple[str, str], current_rates.Rate] = {}
     bad = []
     accounts: dict[str, str] = {"": GENERAL}
@@ -118,7 +118,7 @@ def _read_rows(rows: Iterator[_FileRow], account_of: AccountOf) -> ReadSheet:
         if count > ROWS_MAX:
             raise invalid_field("file", f"must have at most {ROWS_MAX:,} rows; split it")
         try:
-            rate = _rate(row, places, accounts, account_of)
+            rate = _rate(row, indexes, accounts, account_of)
         except _BadCell as wrong:
             bad.append(BadRow(row.line, str(wrong)))
             continue
@@ -133,7 +133,7 @@ class _BadCell(Exception):
     """Says what is wrong with a row."""
 
 
-class _CellPlaces(NamedTuple):
+class _ColumnIndexes(NamedTuple):
     """Says in which columns the values stand. `destinations` has the columns that may say where a
     rate holds, by their names.
     """
@@ -144,7 +144,7 @@ class _CellPlaces(NamedTuple):
     named: int  # how many columns the first line has
 
     @classmethod
-    def of(cls, columns: Columns) -> "_CellPlaces":
+    def of(cls, columns: Columns) -> "_ColumnIndexes":
         """Finds the columns that a sheet needs in its first line. Raises InvalidRequest for a first
         line that does not name the columns.
         """
@@ -161,7 +161,7 @@ class _CellPlaces(NamedTuple):
             )
         account = found[ACCOUNT_COLUMNS]
         return cls(
-            {columns.known[place]: place for place in found[DESTINATION_COLUMNS]},
+            {columns.known[index]: index for index in found[DESTINATION_COLUMNS]},
             found[CREDITS_COLUMNS][0],
             account[0] if account else None,
             len(columns.names),
@@ -169,29 +169,29 @@ class _CellPlaces(NamedTuple):
 
 
 def _rate(
-    row: _FileRow, places: _CellPlaces, accounts: dict[str, str], account_of: AccountOf
+    row: _FileRow, indexes: _ColumnIndexes, accounts: dict[str, str], account_of: AccountOf
 ) -> current_rates.Rate:
     """Returns the rate that a row is. Raises _BadCell."""
     if row.why:
         raise _BadCell(row.why)
 
-    def cell(place: int) -> str:
-        return row.cells[place] if place < len(row.cells) else ""
+    def cell(index: int) -> str:
+        return row.cells[index] if index < len(row.cells) else ""
 
-    column = next((name for name, place in places.destinations.items() if cell(place)), None)
+    column = next((name for name, index in indexes.destinations.items() if cell(index)), None)
     if column is None:
         raise _BadCell("has no prefix or country")
-    destination = cell(places.destinations[column])
+    destination = cell(indexes.destinations[column])
     for text in row.cells:
         if text.startswith("="):
             raise _BadCell(f"has the formula {quote_value(text)}; save the file with values")
     # as 1,000 without quotes has, which would be read as 1
-    if beyond := next(filter(None, row.cells[places.named :]), ""):
+    if beyond := next(filter(None, row.cells[indexes.named :]), ""):
         raise _BadCell(f"has more cells than the first line: {quote_value(beyond)} is in no column")
-    whose = cell(places.account) if places.account is not None else ""
+    whose = cell(indexes.account) if indexes.account is not None else ""
     lower = destination.lower()
     try:
-        credits = read_credits(cell(places.credits))
+        credits = read_credits(cell(indexes.credits))
         if whose not in accounts:
             if len(accounts) > ACCOUNTS_MAX:
                 raise _BadCell(f"is of one account too many: a file has at most {ACCOUNTS_MAX}")

@@ -21,7 +21,7 @@ from heliograph.database.commits import refuse_if_unconfirmed
 from heliograph.database.outage import is_conflict
 from heliograph.requests.endpoint import Answer, Call
 from heliograph.requests.stored_keys import (
-    KeyPlace,
+    ScopedKey,
     StoredKey,
     find_key,
     free_key,
@@ -58,15 +58,15 @@ def replay_or_run(
     than 10 s, StorageQuotaReached when no more answers are kept today, and whatever `effect`
     raises.
     """
-    place = _place(call, path)
-    if place is None:
+    scoped_key = _scoped_key(call, path)
+    if scoped_key is None:
         return effect(tx)
-    return run_once(tx, place, call.body, effect, is_opt_out=is_opt_out)
+    return run_once(tx, scoped_key, call.body, effect, is_opt_out=is_opt_out)
 
 
 def run_once(
     tx: Connection,
-    key_place: KeyPlace,
+    scoped_key: ScopedKey,
     body: bytes,
     effect: Callable[[Connection], Answer],
     *,
@@ -76,11 +76,11 @@ def run_once(
     """Does what `replay_or_run` does, for a key that no API call brings. `is_counted` says whether
     its answer counts in what the account may store today.
     """
-    path = key_place.path
+    path = scoped_key.path
     now_ms = clock.now_ms()
-    key = _key_of(key_place, body, now_ms)
-    free_old_key(tx, key_place, now_ms)
-    used = find_key(tx, key_place, now_ms) or _claim(tx, key)
+    key = _key_of(scoped_key, body, now_ms)
+    free_old_key(tx, scoped_key, now_ms)
+    used = find_key(tx, scoped_key, now_ms) or _claim(tx, key)
     if used is not None:
         refusal = refusal_to_replay(used.body_sha256, key.body_sha256)
         if refusal is not None:
@@ -90,28 +90,28 @@ def run_once(
     answer = effect(tx)
     answer.raw = encode({"success": True, **answer.body})
     if not is_counted:
-        keep_answer(tx, key_place, answer.raw.decode())
+        keep_answer(tx, scoped_key, answer.raw.decode())
         return answer
     octets = (
         quotas.MEASURES[quotas.StoredKind.ANSWERS].row_octets
-        + quotas.octets_of(path, key_place.key)
+        + quotas.octets_of(path, scoped_key.key)
         + len(answer.raw)
     )
     try:
         with tx.begin_nested():  # so that what was counted and is refused is not counted
             quotas.charge(
                 tx,
-                key_place.account_id,
+                scoped_key.account_id,
                 quotas.StoredKind.ANSWERS,
                 octets,
-                sandbox=key_place.sandbox,
+                sandbox=scoped_key.sandbox,
                 now_ms=now_ms,
             )
-            keep_answer(tx, key_place, answer.raw.decode())
+            keep_answer(tx, scoped_key, answer.raw.decode())
     except quotas.StorageQuotaReached:
         if not is_opt_out:
             raise
-        free_key(tx, key_place)
+        free_key(tx, scoped_key)
     return answer
 
 
@@ -119,8 +119,8 @@ def refuse_used_key(tx: Connection, call: Call, path: str) -> None:
     """Raises Conflict when the request's key was used with another body: that is judged
     before what a body names is looked for.
     """
-    place = _place(call, path)
-    used = None if place is None else find_key(tx, place, clock.now_ms())
+    scoped_key = _scoped_key(call, path)
+    used = None if scoped_key is None else find_key(tx, scoped_key, clock.now_ms())
     if used is None:
         return
     refusal = refusal_to_replay(used.body_sha256, sha256_of_body(call.body))
@@ -128,21 +128,21 @@ def refuse_used_key(tx: Connection, call: Call, path: str) -> None:
         raise refusal
 
 
-def _place(call: Call, path: str) -> KeyPlace | None:
+def _scoped_key(call: Call, path: str) -> ScopedKey | None:
     """Returns what the request's key is known by, or None if it brings none."""
     if call.idempotency_key is None:
         return None
     who = call.principal
-    return KeyPlace(who.account_id, who.sandbox, path, call.idempotency_key)
+    return ScopedKey(who.account_id, who.sandbox, path, call.idempotency_key)
 
 
-def _key_of(place: KeyPlace, body: bytes, now_ms: int) -> StoredKey:
+def _key_of(scoped_key: ScopedKey, body: bytes, now_ms: int) -> StoredKey:
     """Returns the key as this request stores it, before there is an answer."""
     return StoredKey(
-        place.account_id,
-        place.sandbox,
-        place.path,
-        key=place.key,
+        scoped_key.account_id,
+        scoped_key.sandbox,
+        scoped_key.path,
+        key=scoped_key.key,
         body_sha256=sha256_of_body(body),
         created_at_ms=now_ms,
     )
@@ -161,7 +161,7 @@ def _claim(tx: Connection, key: StoredKey) -> StoredKey | None:
                 insert_key(tx, key)
             return None
         except exc.IntegrityError:
-            if (used := find_key(tx, key.place, key.created_at_ms)) is not None:
+            if (used := find_key(tx, key.scoped, key.created_at_ms)) is not None:
                 return used
         except exc.OperationalError as error:
             if not is_conflict(error):

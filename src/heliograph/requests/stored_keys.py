@@ -32,10 +32,10 @@ KEYS_KEPT: Final = (PruningRule(idempotency_keys.name, "created_at_ms", KEPT_MS)
 AnswerT = TypeVar("AnswerT")
 
 
-class KeyPlace(Row, frozen=True):
-    """Identifies a stored Idempotency-Key. `account_id` is raw, and that of the account whose API
-    key was used; or of the user whose form it is, if that is of no account. `path` is method and
-    path, such as `POST /sms/send`.
+class ScopedKey(Row, frozen=True):
+    """Identifies a stored Idempotency-Key, which counts within an account, a mode and a path.
+    `account_id` is raw, and that of the account whose API key was used; or of the user whose form
+    it is, if that is of no account. `path` is method and path, such as `POST /sms/send`.
     """
 
     account_id: Id
@@ -59,8 +59,8 @@ class StoredKey(Row, frozen=True):
     answer: Text | None = None
 
     @property
-    def place(self) -> KeyPlace:
-        return KeyPlace(self.account_id, self.sandbox, self.path, self.key)
+    def scoped(self) -> ScopedKey:
+        return ScopedKey(self.account_id, self.sandbox, self.path, self.key)
 
 
 class _KeysSince(Row, frozen=True):
@@ -71,7 +71,7 @@ _COLUMNS: Final = ", ".join(f"k.{name}" for name in StoredKey.__struct_fields__)
 # OFFSET 0 leaves PostgreSQL no way but to look into the index once for each, even where it takes
 # the table for empty.
 _FIND_KEYS: Final = SharingStatement(
-    KeyPlace,
+    ScopedKey,
     _KeysSince,
     StoredKey,
     postgresql=f"""
@@ -113,39 +113,39 @@ class UsedKeys(Generic[AnswerT]):
     """Holds the keys that were used before a batch, or so far within it, each with its answer."""
 
     def __init__(self) -> None:
-        self._used: dict[KeyPlace, tuple[bytes, AnswerT]] = {}
+        self._used: dict[ScopedKey, tuple[bytes, AnswerT]] = {}
 
     def copy(self) -> "UsedKeys[AnswerT]":
         copied: UsedKeys[AnswerT] = UsedKeys()
         copied._used = self._used.copy()
         return copied
 
-    def add(self, place: KeyPlace, sha256: bytes, answer: AnswerT) -> None:
+    def add(self, scoped_key: ScopedKey, sha256: bytes, answer: AnswerT) -> None:
         """Notes that a key was used, or that the batch uses it."""
-        self._used[place] = (sha256, answer)
+        self._used[scoped_key] = (sha256, answer)
 
-    def replay(self, place: KeyPlace | None, sha256: bytes) -> AnswerT | Conflict | None:
+    def replay(self, scoped_key: ScopedKey | None, sha256: bytes) -> AnswerT | Conflict | None:
         """Returns the answer to a request whose key was used, or why it is refused. It returns None
         if the request brings no key, or one that was not used, and is to be carried out.
         """
-        found = None if place is None else self._used.get(place)
+        found = None if scoped_key is None else self._used.get(scoped_key)
         if found is None:
             return None
         first_sha256, answer = found
         return refusal_to_replay(first_sha256, sha256) or answer
 
 
-async def find_keys(tx: HotTx, places: Sequence[KeyPlace], now_ms: int) -> list[StoredKey]:
+async def find_keys(tx: HotTx, scoped_keys: Sequence[ScopedKey], now_ms: int) -> list[StoredKey]:
     """Returns those of these keys that were used and still count."""
-    return await _FIND_KEYS.rows_with(tx, places, _KeysSince(now_ms - KEPT_MS))
+    return await _FIND_KEYS.rows_with(tx, scoped_keys, _KeysSince(now_ms - KEPT_MS))
 
 
-def find_key(tx: Connection, place: KeyPlace, now_ms: int) -> StoredKey | None:
+def find_key(tx: Connection, scoped_key: ScopedKey, now_ms: int) -> StoredKey | None:
     """Returns the key as it was used, if it was and still counts; in an ordinary transaction."""
     columns = idempotency_keys.c
     row = tx.execute(
         sa.select(*(columns[name] for name in StoredKey.__struct_fields__)).where(
-            _at(place), columns.created_at_ms > now_ms - KEPT_MS
+            _at(scoped_key), columns.created_at_ms > now_ms - KEPT_MS
         )
     ).one_or_none()
     return None if row is None else StoredKey(**row._asdict())
@@ -158,24 +158,26 @@ def insert_key(tx: Connection, key: StoredKey) -> None:
     tx.execute(idempotency_keys.insert().values(asdict(key)))
 
 
-def keep_answer(tx: Connection, place: KeyPlace, answer: str) -> None:
+def keep_answer(tx: Connection, scoped_key: ScopedKey, answer: str) -> None:
     """Stores the answer to the request that has used the key."""
-    tx.execute(idempotency_keys.update().where(_at(place)).values(answer=answer))
+    tx.execute(idempotency_keys.update().where(_at(scoped_key)).values(answer=answer))
 
 
-def free_key(tx: Connection, place: KeyPlace) -> None:
+def free_key(tx: Connection, scoped_key: ScopedKey) -> None:
     """Deletes the key, so that it can be used again."""
-    tx.execute(idempotency_keys.delete().where(_at(place)))
+    tx.execute(idempotency_keys.delete().where(_at(scoped_key)))
 
 
-def free_old_key(tx: Connection, place: KeyPlace, now_ms: int) -> None:
+def free_old_key(tx: Connection, scoped_key: ScopedKey, now_ms: int) -> None:
     """Deletes the key if it is too old to count."""
     tx.execute(
         idempotency_keys.delete().where(
-            _at(place), idempotency_keys.c.created_at_ms <= now_ms - KEPT_MS
+            _at(scoped_key), idempotency_keys.c.created_at_ms <= now_ms - KEPT_MS
         )
     )
 
 
-def _at(place: KeyPlace) -> sa.ColumnElement[bool]:
-    return sa.and_(*(idempotency_keys.c[name] == value for name, value in asdict(place).items()))
+def _at(scoped_key: ScopedKey) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        *(idempotency_keys.c[name] == value for name, value in asdict(scoped_key).items())
+    )

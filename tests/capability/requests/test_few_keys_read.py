@@ -11,7 +11,7 @@ from heliograph.base import clock
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BigInt, Nothing, Row, Statement
 from heliograph.messages.accept import read_sql
-from heliograph.requests import KeyPlace, find_keys
+from heliograph.requests import ScopedKey, find_keys
 from heliograph.requests.tables import idempotency_keys
 from tests.support.capability.sending import House
 from tests.support.factories import awaited
@@ -36,18 +36,18 @@ _READ: Final = Statement(
 )
 
 
-def _places(account_id: str, name: str) -> list[KeyPlace]:
-    return [KeyPlace(account_id, False, PATH, f"{name}-{number}") for number in range(ASKED)]
+def _scoped_keys(account_id: str, name: str) -> list[ScopedKey]:
+    return [ScopedKey(account_id, False, PATH, f"{name}-{number}") for number in range(ASKED)]
 
 
 async def _accepting(tx: HotTx, account_id: str) -> int:
     """Asks about keys that nobody has used, as nearly each send does."""
-    places = _places(account_id, "new")
-    return int((await read_sql.lock_and_look_up(tx, [account_id], places, [])).is_any_known)
+    scoped_keys = _scoped_keys(account_id, "new")
+    return int((await read_sql.lock_and_look_up(tx, [account_id], scoped_keys, [])).is_any_known)
 
 
 async def _repeated(tx: HotTx, account_id: str) -> int:
-    return len(await find_keys(tx, _places(account_id, "used"), clock.now_ms()))
+    return len(await find_keys(tx, _scoped_keys(account_id, "used"), clock.now_ms()))
 
 
 @pytest.fixture

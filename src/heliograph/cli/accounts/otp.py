@@ -49,7 +49,7 @@ def blocked(run: CommandRun, acc: str | None, limit: int) -> None:
             account_id: accounts.text_id(accounts.by_id(tx, account_id))
             for account_id in {
                 *(each.account_id for each in ranges),
-                *(each.place.account_id for each in tallies),
+                *(each.key.account_id for each in tallies),
             }
         }
     records = [
@@ -79,7 +79,7 @@ def _of_tally(each: "CappedTally", names: Mapping[str, str]) -> dict[str, Any]:
     from heliograph import otp
     from heliograph.base.clock import rfc3339
 
-    account_id, country_code = each.place
+    account_id, country_code = each.key
     return {
         "account_id": names[account_id],
         "range": None,

@@ -41,13 +41,13 @@ class OwnerOfRow(NamedTuple):
     name: str
 
 
-class RefusedPlace(NamedTuple):
+class RefusedDestination(NamedTuple):
     """Says where one-time passwords of an account are refused: a range of numbers, a country, or
     everywhere (EVERYWHERE). `is_range` tells which.
     """
 
     owner: OwnerOfRow
-    place: str
+    destination: str
     is_range: bool
     sends: int
     since_ms: int
@@ -140,7 +140,7 @@ def ask_unblock(
     found = [
         each
         for each in _refused(tx, request.now_ms, account_id=account.id)
-        if each.place == asked.get("place", "")
+        if each.destination == asked.get("place", "")
     ]
     if not found:
         raise NotFound("One-time passwords are not refused there any more.")
@@ -204,15 +204,17 @@ def _owners(tx: Connection, account_ids: Collection[str]) -> dict[str, OwnerOfRo
     }
 
 
-def _refused(tx: Connection, now_ms: int, account_id: str | None = None) -> list[RefusedPlace]:
+def _refused(
+    tx: Connection, now_ms: int, account_id: str | None = None
+) -> list[RefusedDestination]:
     """Returns where one-time passwords are refused, what began last first."""
     ranges = otp.find_blocked(tx, now_ms, limit=ABUSES_SHOWN_MAX, account_id=account_id)
     capped = otp.find_capped(tx, now_ms, limit=ABUSES_SHOWN_MAX, account_id=account_id)
     owners = _owners(
-        tx, {each.account_id for each in ranges} | {each.place.account_id for each in capped}
+        tx, {each.account_id for each in ranges} | {each.key.account_id for each in capped}
     )
-    places = [
-        RefusedPlace(
+    refused = [
+        RefusedDestination(
             owners[each.account_id],
             each.digits,
             is_range=True,
@@ -222,10 +224,10 @@ def _refused(tx: Connection, now_ms: int, account_id: str | None = None) -> list
         )
         for each in ranges
     ]
-    places += [
-        RefusedPlace(
-            owners[each.place.account_id],
-            EVERYWHERE if each.place.country_code == otp.ALL_COUNTRIES else each.place.country_code,
+    refused += [
+        RefusedDestination(
+            owners[each.key.account_id],
+            EVERYWHERE if each.key.country_code == otp.ALL_COUNTRIES else each.key.country_code,
             is_range=False,
             sends=each.unverified,
             since_ms=each.capped_at_ms,
@@ -233,7 +235,7 @@ def _refused(tx: Connection, now_ms: int, account_id: str | None = None) -> list
         )
         for each in capped
     ]
-    return sorted(places, key=lambda each: -each.since_ms)[:ABUSES_SHOWN_MAX]
+    return sorted(refused, key=lambda each: -each.since_ms)[:ABUSES_SHOWN_MAX]
 
 
 def _volumes(tx: Connection, now_ms: int) -> list[NamedVolume]:

@@ -62,8 +62,8 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
     """Shows receipts that found no message, of the carrier that is asked for."""
     query = Query(request.sent.query)
     asked, after = query.text("carrier"), query.text("after", most=RECEIPT_ID_MAX)
-    place = AFTER.fullmatch(after) if after is not None else None
-    if after is not None and place is None:
+    cursor = AFTER.fullmatch(after) if after is not None else None
+    if after is not None and cursor is None:
         query.errors.append(FieldError("after", "must be what the link to a page has"))
     query.finish()
     work = work_by_carrier(tx, carrier_names(tx))
@@ -72,7 +72,7 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
         work_lists.oldest_unmatched(
             tx,
             carrier.id,
-            place and work_lists.ReceiptPlace(int(place[1]), place[2]),
+            cursor and work_lists.ReceiptCursor(int(cursor[1]), cursor[2]),
             RECEIPTS_SHOWN_MAX + 1,
         )
         if carrier
@@ -93,8 +93,8 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
 def _later(carrier: WorkOfCarrier | None, found: Sequence[ReceiptToMatch]) -> str | None:
     if carrier is None or len(found) <= RECEIPTS_SHOWN_MAX:
         return None
-    place = work_lists.place_of(found[RECEIPTS_SHOWN_MAX - 1])
-    return urlencode({"carrier": carrier.id, "after": f"{place.at_ms}.{place.place}"})
+    last = work_lists.cursor_at(found[RECEIPTS_SHOWN_MAX - 1])
+    return urlencode({"carrier": carrier.id, "after": f"{last.at_ms}.{last.ref_or_row_id}"})
 
 
 def _lines(
@@ -210,11 +210,11 @@ def _receipt(tx: Connection, request: PageRequest) -> ChosenReceipt:
     text_id = _typed_message_id(request)
     if not text_id:
         raise invalid_field("receipt", "must be a receipt of the list")
-    name, place = unmatched.parse_id(text_id)
-    carrier_id = unmatched.carrier_of(tx, place) if name is None else None
+    name, ref_or_row_id = unmatched.parse_id(text_id)
+    carrier_id = unmatched.carrier_of(tx, ref_or_row_id) if name is None else None
     for carrier in carrier_names(tx).by_id.values():
         if carrier.name == name or carrier.id == carrier_id:
-            found = unmatched.receipt_at(tx, carrier.id, place, has_row=name is None)
+            found = unmatched.receipt_at(tx, carrier.id, ref_or_row_id, has_row=name is None)
             if found is not None:
                 [line] = _lines(tx, [found], carrier.name)
                 return ChosenReceipt(carrier, line)

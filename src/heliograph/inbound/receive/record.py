@@ -48,7 +48,7 @@ class Recorded(NamedTuple):
     unwanted: frozenset[UnwantedTexts] = frozenset()
 
 
-class _PartPlace(NamedTuple):
+class _PartKey(NamedTuple):
     group_id: str
     number: int
 
@@ -144,7 +144,7 @@ async def _parts(
     """
     known = await _known_parts(tx, carrier_id, arrived, now_ms)
     stored: list[sql.StoredPart] = []
-    waiting: Counter[_PartPlace] = Counter()  # repetitions of parts of texts that are not whole
+    waiting: Counter[_PartKey] = Counter()  # repetitions of parts of texts that are not whole
     touched: dict[str, tuple[PartedText, HandsetText]] = {}
     for piece, part in arrived:
         text, is_new = known.assembly.place(piece, part)
@@ -152,7 +152,7 @@ async def _parts(
             if text.inbound_id is not None:
                 repeats[text.inbound_id] += 1
             else:
-                waiting[_PartPlace(text.group_id, part.number)] += 1
+                waiting[_PartKey(text.group_id, part.number)] += 1
             continue
         stored.append(_stored_part(carrier_id, text, piece, part, now_ms))
         touched[text.group_id] = text, piece
@@ -183,7 +183,7 @@ async def _parts(
         )
     await sql.STORE_PARTS.rows(tx, stored)
     counted = sorted(waiting.items())
-    again = [sql.RepeatedPart(place.group_id, place.number, more) for place, more in counted]
+    again = [sql.RepeatedPart(key.group_id, key.number, more) for key, more in counted]
     await sql.REPEAT_PARTS.rows(tx, again)
     await sql.JOIN_PARTS.rows(
         tx,

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts import storage_of_keys
-from heliograph.accounts.storage_of_sends import StoragePlace, StorageRoom, count_unpaid
+from heliograph.accounts.storage_of_sends import QuotaOwner, StorageRoom, count_unpaid
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids, metrics
 from heliograph.base.errors import ServiceError
@@ -33,7 +33,7 @@ from heliograph.messages.accept.request import RECIPIENTS_PER_SEND_MAX, SendRequ
 from heliograph.messages.accept.tariff import Tariff
 from heliograph.messages.accept.unpaid_storage import is_too_much
 from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Ranks
-from heliograph.requests import KeyPlace, UsedKeys, find_keys
+from heliograph.requests import ScopedKey, UsedKeys, find_keys
 from heliograph.senders import approved_senders
 
 LARGE_SEND: Final = 500  # recipients; a larger send would make the single ones in its batch wait
@@ -204,7 +204,7 @@ class Acceptor:
             return batch, results
         counted = batch.unpaid
         batch, results = await self._decide_requests(tx, ranks, given, rooms)
-        too_many = {place: batch.unpaid.get(place, 0) - octets for place, octets in counted.items()}
+        too_many = {owner: batch.unpaid.get(owner, 0) - octets for owner, octets in counted.items()}
         await count_unpaid(tx, too_many, batch.now_ms)
         return batch, results
 
@@ -213,7 +213,7 @@ class Acceptor:
         tx: HotTx,
         ranks: Ranks,
         batch_facts: _BatchFacts,
-        rooms: Mapping[StoragePlace, StorageRoom],
+        rooms: Mapping[QuotaOwner, StorageRoom],
     ) -> tuple[SendBatch, list[SendResult | ServiceError]]:
         batch = SendBatch(
             ranks,
@@ -264,11 +264,11 @@ def answering_sends(accepted: Sequence[AcceptedSend]) -> list[store_sql.Answerin
     ]
 
 
-def _keys_of(requests: Sequence[SendRequest]) -> list[KeyPlace]:
+def _keys_of(requests: Sequence[SendRequest]) -> list[ScopedKey]:
     return [key for key in map(key_of, requests) if key is not None]
 
 
-async def _find_used_keys(tx: HotTx, asked: Sequence[KeyPlace]) -> UsedKeys[Send]:
+async def _find_used_keys(tx: HotTx, asked: Sequence[ScopedKey]) -> UsedKeys[Send]:
     """Returns which of the Idempotency-Keys were used, with the sends that used them."""
     stored = await find_keys(tx, asked, clock.now_ms())
     send_ids = [key.send_id for key in stored if key.send_id is not None]
@@ -276,7 +276,7 @@ async def _find_used_keys(tx: HotTx, asked: Sequence[KeyPlace]) -> UsedKeys[Send
     used = UsedKeys[Send]()
     for key in stored:
         if key.send_id is not None:
-            used.add(key.place, key.body_sha256, sends[key.send_id])
+            used.add(key.scoped, key.body_sha256, sends[key.send_id])
     return used
 
 

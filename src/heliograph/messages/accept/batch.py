@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from heliograph.accounts import AccountClosed, storage_of_keys
-from heliograph.accounts.storage_of_sends import StoragePlace, StorageRoom
+from heliograph.accounts.storage_of_sends import QuotaOwner, StorageRoom
 from heliograph.base import ids, metrics
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.database.hot import HotTx
@@ -28,7 +28,7 @@ from heliograph.messages.accept.store_sql import (
 from heliograph.messages.accept.tariff import Run, Tariff
 from heliograph.messages.accept.unpaid_storage import unpaid_octets
 from heliograph.messages.queue.rank import Ranks, rank_ahead
-from heliograph.requests import KeyPlace, StoredKey, UsedKeys
+from heliograph.requests import ScopedKey, StoredKey, UsedKeys
 from heliograph.wallet import Entry, Figures, Thresholds, alarm, ledger, low_balance
 from heliograph.webhooks import Event, Listeners, emit, load_listeners
 
@@ -52,10 +52,10 @@ class SendBatch:
         used_keys: UsedKeys[Send],
         stored: dict[str, Send],
         extensions: Mapping[str, BatchExtension],
-        rooms: Mapping[StoragePlace, StorageRoom] = MappingProxyType({}),
+        rooms: Mapping[QuotaOwner, StorageRoom] = MappingProxyType({}),
         opted_out: OptedOut = NOBODY,
     ) -> None:
-        """Begins a batch. `rooms` says how many octets may still be stored for some places; for
+        """Begins a batch. `rooms` says how many octets may still be stored for some owners; for
         others there is no limit. `opted_out` holds the recipients who have opted out.
         """
         # a series of ids, made under the locks: the ledger lists entries in the order in which
@@ -82,7 +82,7 @@ class SendBatch:
         }
         self._rooms = rooms
         self._opted_out = opted_out
-        self.unpaid: dict[StoragePlace, int] = {}  # octets that it stores and nobody pays for
+        self.unpaid: dict[QuotaOwner, int] = {}  # octets that it stores and nobody pays for
         self._sends: list[Send] = []
         self._entries: list[Entry] = []
 
@@ -154,14 +154,14 @@ class SendBatch:
         octets = unpaid_octets(request, send)
         if not octets:
             return None
-        place = StoragePlace(facts.partner_id or request.account_id, request.sandbox)
-        taken, room = self.unpaid.get(place, 0), self._rooms.get(place)
+        owner = QuotaOwner(facts.partner_id or request.account_id, request.sandbox)
+        taken, room = self.unpaid.get(owner, 0), self._rooms.get(owner)
         if room is not None:
             of_partner = facts.partner_id is not None
             full = room.refusal(taken, octets, self.now_ms, of_partner=of_partner)
             if full is not None:
                 return full
-        self.unpaid[place] = taken + octets
+        self.unpaid[owner] = taken + octets
         return None
 
     def take(self, accepted: AcceptedSend, send: Send) -> None:
@@ -332,14 +332,14 @@ class SendBatch:
         )
 
 
-def key_of(request: SendRequest) -> KeyPlace | None:
-    """Returns the place of the request's Idempotency-Key, or None without one. A dry run uses
+def key_of(request: SendRequest) -> ScopedKey | None:
+    """Returns the request's Idempotency-Key with its scope, or None without one. A dry run uses
     none.
     """
     return (
         None
         if request.idempotency_key is None or request.dry_run
-        else KeyPlace(
+        else ScopedKey(
             request.key_account_id, request.sandbox, request.path, request.idempotency_key
         )
     )

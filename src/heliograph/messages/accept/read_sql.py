@@ -25,7 +25,7 @@ from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.opt_out_lookups import mark_opt_out_lookup
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.opt_outs.tables import of_phone
-from heliograph.requests import KeyPlace
+from heliograph.requests import ScopedKey
 
 
 class LockedWallet(Row, frozen=True):
@@ -92,7 +92,7 @@ class _AccountId(Row, frozen=True):
 
 class _LockAndLookUp(Row, frozen=True):
     account_ids: list[Id]
-    asked: list[KeyPlace]
+    asked: list[ScopedKey]
     recipients: list[AskedRecipient]
 
 
@@ -204,7 +204,7 @@ class LockedBatch(NamedTuple):
 
 
 async def lock_and_look_up(
-    tx: HotTx, account_ids: list[str], asked: list[KeyPlace], recipients: list[AskedRecipient]
+    tx: HotTx, account_ids: list[str], asked: list[ScopedKey], recipients: list[AskedRecipient]
 ) -> LockedBatch:
     """Locks the wallets, and looks whether any of these Idempotency-Keys or recipients is known."""
     if not tx.postgresql or not (asked or recipients):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from heliograph.accounts import quotas
-from heliograph.accounts.storage_of_sends import StoragePlace, StorageRoom
+from heliograph.accounts.storage_of_sends import QuotaOwner, StorageRoom
 from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.request import SendRequest
 
@@ -28,11 +28,9 @@ def unpaid_octets(request: SendRequest, send: Send) -> int:
     )
 
 
-def is_too_much(
-    octets: Mapping[StoragePlace, int], rooms: Mapping[StoragePlace, StorageRoom]
-) -> bool:
-    """Returns whether one of the places has not so much room."""
+def is_too_much(octets: Mapping[QuotaOwner, int], rooms: Mapping[QuotaOwner, StorageRoom]) -> bool:
+    """Returns whether one of the owners has not so much room."""
     return any(
-        room.quota is not None and room.used + octets[place] > room.quota
-        for place, room in rooms.items()
+        room.quota is not None and room.used + octets[owner] > room.quota
+        for owner, room in rooms.items()
     )

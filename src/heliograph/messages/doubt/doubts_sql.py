@@ -60,18 +60,18 @@ class OnTheWire(Row, frozen=True):
 
 
 class StoredReceipt(Row, frozen=True):
-    """Holds a receipt that matched no message. `place` is its id as the carrier prints it or, if it
-    has none, the id of its row of `unmatched_receipts`.
+    """Holds a receipt that matched no message. `ref_or_row_id` is its id as the carrier prints it
+    or, if it has none, the id of its row of `unmatched_receipts`.
     """
 
-    place: Text
+    ref_or_row_id: Text
     recipient: BigInt | None
     sender: Text | None
     reference: Int | None
     state: Text
     error: Text | None
     at_ms: BigInt
-    printed: Text | None  # its id as the receipt has it: `place` is how that was read
+    printed: Text | None  # its id as the receipt has it: `ref_or_row_id` is how that was read
 
     @property
     def has_id(self) -> bool:
@@ -123,8 +123,9 @@ WITH_AN_ID: Final = portable(
     Since,
     StoredReceipt,
     f"""
-    SELECT ref AS place, {RECEIPT_SAID}, created_at_ms AS at_ms, coalesce(printed, ref) AS printed
-        FROM carrier_refs
+    SELECT ref AS ref_or_row_id, {RECEIPT_SAID}, created_at_ms AS at_ms,
+        coalesce(printed, ref) AS printed
+    FROM carrier_refs
     WHERE carrier_id = :carrier_id AND message_id IS NULL AND created_at_ms >= :since_ms
         ORDER BY created_at_ms DESC LIMIT :most""",
 )
@@ -132,7 +133,7 @@ WITHOUT: Final = portable(
     Since,
     StoredReceipt,
     f"""
-    SELECT id AS place, {RECEIPT_SAID}, received_at_ms AS at_ms, NULL AS printed
+    SELECT id AS ref_or_row_id, {RECEIPT_SAID}, received_at_ms AS at_ms, NULL AS printed
         FROM unmatched_receipts
     WHERE carrier_id = :carrier_id AND ref IS NULL AND receipt_state IS NOT NULL
         AND received_at_ms >= :since_ms

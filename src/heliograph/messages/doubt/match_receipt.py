@@ -35,24 +35,24 @@ from heliograph.messages.doubt.unmatched import parse_id, receipt_not_found
 from heliograph.messages.states import FINAL_RECEIPTS, SENT
 
 
-class _AtPlace(Row, frozen=True):
-    """Identifies a receipt of a carrier by the id that it printed or, if it has none, by its row's
-    id.
-    """
+class _RefOfCarrier(Row, frozen=True):
+    """Identifies a receipt of a carrier by the id that it printed."""
 
     carrier_id: SmallInt
-    place: Text
+    ref: Text
 
 
-class _RowPlace(Row, frozen=True):
+class _RowOfCarrier(Row, frozen=True):
+    """Identifies a receipt of a carrier by its row in `unmatched_receipts`."""
+
     carrier_id: SmallInt
-    place: Id
+    row_id: Id
 
 
 class _ReceiptRow(Row, frozen=True):
     """Holds what a receipt says; a state that cannot be read is None."""
 
-    place: Text
+    ref_or_row_id: Text
     recipient: BigInt | None
     sender: Text | None
     reference: Int | None
@@ -87,19 +87,19 @@ class _CarrierOfSegments(Row, frozen=True):
 
 
 _UNMATCHED_REF: Final = portable(
-    _AtPlace,
+    _RefOfCarrier,
     _ReceiptRow,
     f"""
-    SELECT ref AS place, {RECEIPT_SAID}, created_at_ms AS at_ms FROM carrier_refs
-    WHERE carrier_id = :carrier_id AND ref = :place AND message_id IS NULL""",
+    SELECT ref AS ref_or_row_id, {RECEIPT_SAID}, created_at_ms AS at_ms FROM carrier_refs
+    WHERE carrier_id = :carrier_id AND ref = :ref AND message_id IS NULL""",
     lock="FOR UPDATE",
 )
 _UNMATCHED_ROW: Final = portable(
-    _RowPlace,
+    _RowOfCarrier,
     _ReceiptRow,
     f"""
-    SELECT id AS place, {RECEIPT_SAID}, received_at_ms AS at_ms FROM unmatched_receipts
-        WHERE carrier_id = :carrier_id AND id = :place""",
+    SELECT id AS ref_or_row_id, {RECEIPT_SAID}, received_at_ms AS at_ms FROM unmatched_receipts
+        WHERE carrier_id = :carrier_id AND id = :row_id""",
 )
 _SENT_BY: Final = portable(
     _AskedMessage,
@@ -189,24 +189,24 @@ async def match_within(
 
 async def _lock_receipt(tx: HotTx, carrier_id: int, receipt_id: str) -> StoredReceipt:
     """Returns the receipt, kept from being matched otherwise. Raises NotFound."""
-    name, place = parse_id(receipt_id)
+    name, ref_or_row_id = parse_id(receipt_id)
     found = (
-        await _UNMATCHED_ROW.rows(tx, _RowPlace(carrier_id, place))
+        await _UNMATCHED_ROW.rows(tx, _RowOfCarrier(carrier_id, ref_or_row_id))
         if name is None
-        else await _UNMATCHED_REF.rows(tx, _AtPlace(carrier_id, place))
+        else await _UNMATCHED_REF.rows(tx, _RefOfCarrier(carrier_id, ref_or_row_id))
     )
     if not found:
         raise receipt_not_found(receipt_id)
     stored = found[0]
     return StoredReceipt(
-        stored.place,
+        stored.ref_or_row_id,
         stored.recipient,
         stored.sender,
         reference=stored.reference,
         state=stored.state or "",
         error=stored.error,
         at_ms=stored.at_ms,
-        printed=None if name is None else stored.place,
+        printed=None if name is None else stored.ref_or_row_id,
     )
 
 
@@ -292,10 +292,10 @@ async def _end_sent(
 ) -> None:
     """Does what `receipts.adopt` does, for a segment that a carrier has accepted."""
     if not receipt.has_id:
-        await FORGET_RECEIPT.rows(tx, [ReceiptKey(receipt.place)])
+        await FORGET_RECEIPT.rows(tx, [ReceiptKey(receipt.ref_or_row_id)])
     else:
         await REF_OF_ANSWER.rows(
-            tx, [AnsweredRef(carrier.id, receipt.place, row.id, parts, now_ms)]
+            tx, [AnsweredRef(carrier.id, receipt.ref_or_row_id, row.id, parts, now_ms)]
         )
     changes = Changes(now_ms, {row.id: row})
     settle_receipt(row, parts, ReceiptState(receipt.state), receipt.error, now_ms)

@@ -150,7 +150,7 @@ def pair_the_only_one(
 
 
 def _time_order(receipt: StoredReceipt) -> tuple[int, str]:
-    return receipt.at_ms, receipt.place
+    return receipt.at_ms, receipt.ref_or_row_id
 
 
 def _is_last(segment: OnTheWire) -> bool:
@@ -227,11 +227,13 @@ async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int
     }
     # not settled by its answer meanwhile
     pairs = [(receipt, segment) for receipt, segment in pairs if segment.key in ended]
-    results = {receipt.place: (receipt.state, receipt.error) for receipt, _ in pairs}
+    results = {receipt.ref_or_row_id: (receipt.state, receipt.error) for receipt, _ in pairs}
     refs = await REF_OF_ANSWER.rows(
         tx,
         sorted(
-            AnsweredRef(carrier.id, receipt.place, segment.message_id, segment.parts, now_ms)
+            AnsweredRef(
+                carrier.id, receipt.ref_or_row_id, segment.message_id, segment.parts, now_ms
+            )
             for receipt, segment in pairs
             if receipt.has_id
         ),
@@ -255,7 +257,7 @@ async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int
             in_flight,
             receipt_needless=False,
         )
-        state, error = results[receipt.place]
+        state, error = results[receipt.ref_or_row_id]
         settle_receipt(
             changes.messages[in_flight.message_id],
             in_flight.parts,
@@ -264,7 +266,7 @@ async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int
             now_ms,
         )
     await FORGET_RECEIPT.rows(
-        tx, sorted(ReceiptKey(receipt.place) for receipt, _ in pairs if not receipt.has_id)
+        tx, sorted(ReceiptKey(receipt.ref_or_row_id) for receipt, _ in pairs if not receipt.has_id)
     )
     await store_changes(tx, carrier.id, changes)
     return len(pairs)

@@ -29,12 +29,12 @@ CANDIDATES_MAX: Final = 10  # messages that are named as those it may be
 
 
 class ReceiptToMatch(NamedTuple):
-    """Describes a receipt that matched no message. `place` identifies it, as in
+    """Describes a receipt that matched no message. `ref_or_row_id` identifies it, as in
     `StoredReceipt`, and `printed` is its id as it came.
     """
 
     carrier_id: int
-    place: str
+    ref_or_row_id: str
     printed: str | None
     state: str | None
     error: str | None
@@ -47,15 +47,15 @@ class ReceiptToMatch(NamedTuple):
     @property
     def kept_until_ms(self) -> int:
         return (
-            ids.made_at_ms(int(self.place, 16)) if self.has_row else self.at_ms
+            ids.made_at_ms(int(self.ref_or_row_id, 16)) if self.has_row else self.at_ms
         ) + RECEIPTS_KEPT_MS
 
     @property
     def unmatched(self) -> StoredReceipt:
         """Returns the receipt as it is stored when it has found no message."""
-        printed = None if self.has_row else self.printed or self.place
+        printed = None if self.has_row else self.printed or self.ref_or_row_id
         return StoredReceipt(
-            self.place,
+            self.ref_or_row_id,
             self.recipient,
             self.sender,
             reference=self.reference,
@@ -71,9 +71,9 @@ def text_id(receipt: ReceiptToMatch, carrier_name: str) -> str:
     its canonical form, or the id of its row.
     """
     return (
-        ids.text_of_raw(RECEIPT_PREFIX, receipt.place)
+        ids.text_of_raw(RECEIPT_PREFIX, receipt.ref_or_row_id)
         if receipt.has_row
-        else f"{carrier_name}/{receipt.place}"
+        else f"{carrier_name}/{receipt.ref_or_row_id}"
     )
 
 
@@ -85,7 +85,7 @@ def select_receipts(has_row: bool) -> Any:
     if has_row:
         return sa.select(
             rows.carrier_id,
-            rows.id.label("place"),
+            rows.id.label("ref_or_row_id"),
             rows.ref.label("printed"),
             rows.receipt_state.label("state"),
             rows.receipt_error.label("error"),
@@ -97,7 +97,7 @@ def select_receipts(has_row: bool) -> Any:
         )
     return sa.select(
         refs.carrier_id,
-        refs.ref.label("place"),
+        refs.ref.label("ref_or_row_id"),
         sa.func.coalesce(refs.printed, refs.ref).label("printed"),
         refs.receipt_state.label("state"),
         refs.receipt_error.label("error"),
@@ -129,19 +129,19 @@ def find_unmatched(tx: Connection, carrier_id: int | None, limit: int) -> list[R
         )
         for receipt in records_of(ReceiptToMatch, tx.execute(query.limit(limit)))
     ]
-    return sorted(found, key=lambda receipt: (-receipt.at_ms, receipt.place))[:limit]
+    return sorted(found, key=lambda receipt: (-receipt.at_ms, receipt.ref_or_row_id))[:limit]
 
 
 def receipt_at(
-    tx: Connection, carrier_id: int, place: str, *, has_row: bool
+    tx: Connection, carrier_id: int, ref_or_row_id: str, *, has_row: bool
 ) -> ReceiptToMatch | None:
-    """Returns the receipt of a carrier at this place, unless it has found its message."""
+    """Returns the receipt of a carrier with this id, unless it has found its message."""
     refs, rows = carrier_refs.c, unmatched_receipts.c
     query = (
-        select_receipts(True).where(rows.carrier_id == carrier_id, rows.id == place)
+        select_receipts(True).where(rows.carrier_id == carrier_id, rows.id == ref_or_row_id)
         if has_row
         else select_receipts(False).where(
-            refs.carrier_id == carrier_id, refs.ref == place, refs.message_id.is_(None)
+            refs.carrier_id == carrier_id, refs.ref == ref_or_row_id, refs.message_id.is_(None)
         )
     )
     row = tx.execute(query).one_or_none()
@@ -206,8 +206,8 @@ def why_unmatched(receipt: ReceiptToMatch) -> str:
 
 
 def parse_id(receipt_id: str) -> tuple[str | None, str]:
-    """Returns (name of its carrier, its place); there is no name where the row tells. Raises
-    NotFound when it is malformed.
+    """Returns (name of its carrier, its ref), or (None, the id of its row), as the row tells the
+    carrier. Raises NotFound when it is malformed.
     """
     raw = ids.raw_of_text(RECEIPT_PREFIX, receipt_id)
     if raw is not None:

@@ -29,11 +29,11 @@ class WaitingForOperator(NamedTuple):
     unmatched: int
 
 
-class ReceiptPlace(NamedTuple):
-    """Says where a list of receipts goes on: behind the one that came then, of this place."""
+class ReceiptCursor(NamedTuple):
+    """Says where a page of receipts begins: behind the receipt that came then and has this id."""
 
     at_ms: int
-    place: str
+    ref_or_row_id: str
 
 
 def count_waiting(tx: Connection, carrier_ids: Iterable[int]) -> list[WaitingForOperator]:
@@ -96,7 +96,7 @@ def oldest_in_doubt(
 
 
 def oldest_unmatched(
-    tx: Connection, carrier_id: int, after: ReceiptPlace | None, limit: int
+    tx: Connection, carrier_id: int, after: ReceiptCursor | None, limit: int
 ) -> list[ReceiptToMatch]:
     """Returns receipts of a carrier that found no message, in the order in which they came: those
     behind `after`.
@@ -114,10 +114,10 @@ def oldest_unmatched(
             query = query.where(at_ms >= after.at_ms)
         query = query.order_by(at_ms).limit(limit + _SAME_MS_MAX)
         found += records_of(ReceiptToMatch, tx.execute(query))
-    ordered = sorted(found, key=place_of)
-    return [receipt for receipt in ordered if after is None or place_of(receipt) > after][:limit]
+    ordered = sorted(found, key=cursor_at)
+    return [receipt for receipt in ordered if after is None or cursor_at(receipt) > after][:limit]
 
 
-def place_of(receipt: ReceiptToMatch) -> ReceiptPlace:
-    """Returns where a list stands that ends with this receipt."""
-    return ReceiptPlace(receipt.at_ms, receipt.place)
+def cursor_at(receipt: ReceiptToMatch) -> ReceiptCursor:
+    """Returns where the page begins that follows this receipt."""
+    return ReceiptCursor(receipt.at_ms, receipt.ref_or_row_id)

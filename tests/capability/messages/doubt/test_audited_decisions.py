@@ -152,7 +152,7 @@ async def test_the_lists_of_work_go_from_the_oldest_on_and_count_by_carrier(hous
         seen, after = [], None
         while page := work_lists.oldest_unmatched(tx, house.carrier_id, after, 2):
             seen += page
-            after = work_lists.place_of(page[-1])
+            after = work_lists.cursor_at(page[-1])
         assert [each.printed for each in seen if each.printed] == [f"aa{n}" for n in range(5)]
         assert (len(seen), sorted(seen, key=lambda each: each.at_ms)) == (6, seen)
         assert work_lists.count_waiting(tx, [house.carrier_id, other]) == sorted(

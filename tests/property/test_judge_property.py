@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heliograph.base.errors import ServiceError
 from heliograph.carriers import GENERAL, SIMULATOR_ID, current_rates, routing
-from heliograph.messages.accept.answer import Send, exceptions_of, send_answer
+from heliograph.messages.accept.answer import Send, exceptions_of, response_of_send
 from heliograph.messages.accept.judge import AcceptedSend, AccountFacts, WalletState, judge
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.accept.tariff import Tariff
@@ -182,7 +182,7 @@ def test_the_answer_has_an_id_for_each_recipient_where_it_stands(story: Story) -
             exceptions=exceptions_of(verdict.rejected, verdict.duplicates),
             created_at_ms=NOW_MS,
         )
-        answer = send_answer(send, dry_run=request.dry_run)
+        answer = response_of_send(send, dry_run=request.dry_run)
         message_ids = answer["message_ids"]
         assert len(message_ids) == len(request.recipients)
         assert answer["accepted"] + answer["duplicates"] + len(answer["rejected"]) == len(

@@ -19,7 +19,7 @@ from heliograph.base.mail.deliver_mail import base_url_of, deliver_by, sender_of
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.webhooks.http.address_guard import allowed_networks
-from heliograph.webhooks.http.attempt import HttpAnswer
+from heliograph.webhooks.http.attempt import HttpResponse
 from heliograph.webhooks.http.make_poster import make_poster
 from heliograph.webhooks.sign import headers
 
@@ -93,7 +93,7 @@ class AlertNotifier:
             event_id_of(notification), event_of(notification), body, now_ms // 1_000, secret
         )
         result = await poster.post(notification.address, signed, body)
-        if not isinstance(result, HttpAnswer):
+        if not isinstance(result, HttpResponse):
             return f"{result.reason}: {result.detail}"
         return None if result.ok else f"It answered with status {result.status}."
 

@@ -1,5 +1,5 @@
-"""Serves the API as an ASGI application. It takes one request from its first byte to its answer, in
-the order of docs/api.md, "Order of judgement".
+"""Serves the API as an ASGI application. It takes one request from its first byte to its response,
+in the order of docs/api.md, "Order of judgement".
 
 401 → 429 → 404 path / 405 → 403 → 413 → 400 form → idempotency → 404 record → 400 that needs the
 database → 402. The first five stand here; the rest is the endpoint's. It is raw ASGI because a
@@ -32,7 +32,7 @@ from heliograph.database.cache import ConfigCache
 from heliograph.database.commits import Commits
 from heliograph.keys import KeyUsage, Limiter, Principal, RateAllowance, authenticate
 from heliograph.requests import (
-    Answer,
+    ApiResponse,
     Call,
     Endpoint,
     InThread,
@@ -43,7 +43,7 @@ from heliograph.requests import (
 )
 
 QUERY_OCTETS_MAX: Final = 8_192
-QUERY_PARAMETERS_MAX: Final = 100  # as many as an answer names
+QUERY_PARAMETERS_MAX: Final = 100  # as many as a response names
 INTERNAL_ERROR: Final = 500
 # threads for what awaited endpoints must not do in the event loop; one an account. More would only
 # contend for the interpreter
@@ -107,15 +107,15 @@ class Api:
                 parameters=parameters,
                 in_thread=partial(self._aside.run, principal.account_id),
             )
-            answer = await self._answer(endpoint, call)
-            if answer.replayed:
+            response = await self._answer(endpoint, call)
+            if response.replayed:
                 headers.append((b"idempotent-replayed", b"true"))
-            body = answer.raw or encode({"success": True, **answer.body})
+            body = response.raw or encode({"success": True, **response.body})
         except Disconnected:
             return
-        except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
+        except Exception as error:  # noqa: BLE001  whatever it was, the client gets a response
             cancelling.raise_if_cancelled(error)
-            failure = failure_answer(error, request_id, route)
+            failure = failure_response(error, request_id, route)
             ended = end_of(error)
             headers += failure.headers
             body = failure.body
@@ -136,7 +136,7 @@ class Api:
                 milliseconds=round(seconds * 1_000, 1),
             )
 
-    async def _answer(self, endpoint: Endpoint, call: Call) -> Answer:
+    async def _answer(self, endpoint: Endpoint, call: Call) -> ApiResponse:
         if endpoint.handle is not None:
             return await endpoint.handle(call)
         assert endpoint.handle_in_thread is not None
@@ -162,7 +162,7 @@ class EndpointTable:
                 by_path.setdefault(path, {})[endpoint.method] = endpoint
         for methods in by_path.values():
             if "GET" in methods:
-                # the same answer without its body (RFC 9110, 9.3.2)
+                # the same response without its body (RFC 9110, 9.3.2)
                 methods["HEAD"] = methods["GET"]
         self.suggestions = PathSuggestions(by_path)
         self._fixed = {path: methods for path, methods in by_path.items() if "{" not in path}
@@ -313,7 +313,7 @@ def _rate_headers(allowance: RateAllowance) -> Headers:
 
 
 def error_headers(error: ServiceError) -> Headers:
-    """Returns what a failure's answer has beside the headers of all answers."""
+    """Returns what a failure's response has beside the headers of all responses."""
     headers: Headers = []
     if error.retry_after_s is not None:
         headers.append((b"retry-after", b"%d" % error.retry_after_s))
@@ -329,8 +329,8 @@ def new_request_id() -> str:
     return f"req_{ids.new_number():032x}"
 
 
-class FailureAnswer(NamedTuple):
-    """Holds what is answered to a request that failed. `headers` are those that not all answers
+class FailureResponse(NamedTuple):
+    """Holds what is answered to a request that failed. `headers` are those that not all responses
     have.
     """
 
@@ -339,8 +339,8 @@ class FailureAnswer(NamedTuple):
     body: bytes
 
 
-def failure_answer(error: Exception, request_id: str, route: str) -> FailureAnswer:
-    """Returns the answer to a request that failed. Of a fault of ours only the log tells more."""
+def failure_response(error: Exception, request_id: str, route: str) -> FailureResponse:
+    """Returns the response to a request that failed. Of a fault of ours only the log tells more."""
     if not isinstance(error, ServiceError):
         log.error("request_failed", request_id=request_id, route=route, **error_fields(error))
         error = ServiceError(
@@ -354,7 +354,7 @@ def failure_answer(error: Exception, request_id: str, route: str) -> FailureAnsw
             status=error.status,
             reason=error.reason,
         )
-    return FailureAnswer(error.status, error_headers(error), error_body(error, request_id))
+    return FailureResponse(error.status, error_headers(error), error_body(error, request_id))
 
 
 def error_body(error: ServiceError, request_id: str) -> bytes:
@@ -381,12 +381,12 @@ def error_body(error: ServiceError, request_id: str) -> bytes:
 
 
 async def respond(scope: Scope, send: Send, status: int, headers: Headers, body: bytes) -> None:
-    """Answers a request, at once where its connection takes whole answers."""
+    """Answers a request, at once where its connection takes whole responses."""
     headers.append((b"content-length", b"%d" % len(body)))
     # taken out: while the scope holds it, each request is a circle that only the collector frees
-    answer = scope.pop(IN_ONE_PIECE, None)
-    if answer is not None:
-        await answer(status, headers, body)
+    write_whole = scope.pop(IN_ONE_PIECE, None)
+    if write_whole is not None:
+        await write_whole(status, headers, body)
         return
     await send({"type": "http.response.start", "status": status, "headers": headers})
     body_sent = b"" if scope["method"] == "HEAD" else body

@@ -16,7 +16,7 @@ from heliograph.api.client_address import Proxies, host_of, names_this_machine
 from heliograph.api.cors import Cors, answer_preflight
 from heliograph.api.loop_delay import watch_loop_delay
 from heliograph.api.openapi import BASE_PATH
-from heliograph.api.pages import Page, PageAnswer, answer_page
+from heliograph.api.pages import Page, PageResponse, answer_page
 from heliograph.api.published import published_pages
 from heliograph.api.ready import Readiness, has_schema
 from heliograph.base import cancelling, metrics
@@ -191,18 +191,18 @@ class App:
         else:
             await answer_page(self._pages, scope, send, self.api.suggestions)
 
-    async def _health(self, scope: Scope) -> PageAnswer:
+    async def _health(self, scope: Scope) -> PageResponse:
         """Answers that the process is there."""
-        return PageAnswer(OK, [TEXT])
+        return PageResponse(OK, [TEXT])
 
-    async def _ready(self, scope: Scope) -> PageAnswer:
+    async def _ready(self, scope: Scope) -> PageResponse:
         """Says whether this process can answer requests: the database answers, has this version's
         schema and stores what is written, what is remembered of the configuration is of now, and
         this process is not about to end.
         """
         await self._readiness.require()
         await self._writable.check()
-        return PageAnswer(OK, [TEXT])
+        return PageResponse(OK, [TEXT])
 
     def _require_not_stopping(self) -> None:
         if self.stopping:
@@ -215,7 +215,7 @@ class App:
         if not self.cache.is_fresh:
             raise Unavailable("The configuration could not be read for a second.")
 
-    async def _metrics(self, scope: Scope) -> PageAnswer:
+    async def _metrics(self, scope: Scope) -> PageResponse:
         """Shows metrics to the holder of HELIOGRAPH_METRICS_TOKEN. Without one set, it shows
         them to loopback peers only, who ask for it by a name of this machine.
         """
@@ -225,7 +225,7 @@ class App:
                 " loopback address may read them, and Host must name one too."
             )
         text = await self._metrics_threads.run(lambda: generate_latest(metrics.registry()))
-        return PageAnswer(text, [(b"content-type", CONTENT_TYPE_LATEST.encode())])
+        return PageResponse(text, [(b"content-type", CONTENT_TYPE_LATEST.encode())])
 
 
 def acceptor_for(

@@ -15,7 +15,7 @@ OCTETS_MAX: Final = 1 << 20  # 1 MiB (docs/api.md, "Bodies")
 PIECES_MAX: Final = 32_768
 # of a scope: why the rest of the body will not be read, once that is so
 REFUSAL: Final = "heliograph.refusal"
-# of a scope: what writes the whole answer (connection/write_answer.py), where that is possible
+# of a scope: what writes the whole response (connection/write_response.py), where that is possible
 IN_ONE_PIECE: Final = "heliograph.in_one_piece"
 
 Scope: TypeAlias = MutableMapping[str, Any]

@@ -5,7 +5,7 @@ the same shape as the API's.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from heliograph.api.api import JSON, Send, failure_answer, new_request_id, respond
+from heliograph.api.api import JSON, Send, failure_response, new_request_id, respond
 from heliograph.api.bodies import Headers, Scope
 from heliograph.api.nearest_path import DESCRIBED, PathSuggestions
 from heliograph.base import cancelling
@@ -14,14 +14,14 @@ from heliograph.base.errors import MethodNotAllowed, NoSuchPath
 METHODS: Final = ("GET", "HEAD")
 
 
-class PageAnswer(NamedTuple):
+class PageResponse(NamedTuple):
     """Holds a page that is there, which is answered with a 200."""
 
     body: bytes
     headers: Headers
 
 
-Page: TypeAlias = Callable[[Scope], Awaitable[PageAnswer]]
+Page: TypeAlias = Callable[[Scope], Awaitable[PageResponse]]
 
 
 async def answer_page(
@@ -40,9 +40,9 @@ async def answer_page(
         if scope["method"] not in METHODS:
             raise MethodNotAllowed([*METHODS], f"{path} answers {', '.join(METHODS)}. {DESCRIBED}")
         body, headers = await pages[path](scope)
-    except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
+    except Exception as error:  # noqa: BLE001  whatever it was, the client gets a response
         cancelling.raise_if_cancelled(error)
-        failure = failure_answer(error, request_id, path if path in pages else "unknown")
+        failure = failure_response(error, request_id, path if path in pages else "unknown")
         status, body = failure.status, failure.body
         headers = [JSON, *failure.headers]
     await respond(scope, send, status, [*headers, (b"x-request-id", request_id.encode())], body)

@@ -13,7 +13,7 @@ from heliograph.api.api import JSON
 from heliograph.api.bodies import Headers, Scope
 from heliograph.api.docs import content_security_policy, docs_page
 from heliograph.api.openapi import BASE_PATH, EXAMPLE_BASE_URL, openapi_document
-from heliograph.api.pages import Page, PageAnswer
+from heliograph.api.pages import Page, PageResponse
 from heliograph.requests import Endpoint
 
 
@@ -46,11 +46,11 @@ class RenderedOnce:
         self._headers = headers
         self._rendering: asyncio.Task[bytes] | None = None
 
-    async def __call__(self, _scope: Scope) -> PageAnswer:
+    async def __call__(self, _scope: Scope) -> PageResponse:
         if self._rendering is None or _has_failed(self._rendering):
             self._rendering = asyncio.create_task(asyncio.to_thread(self._render))
         # who goes away does not end it for the others
-        return PageAnswer(await asyncio.shield(self._rendering), self._headers)
+        return PageResponse(await asyncio.shield(self._rendering), self._headers)
 
 
 def _has_failed(task: asyncio.Task[bytes]) -> bool:
@@ -58,7 +58,7 @@ def _has_failed(task: asyncio.Task[bytes]) -> bool:
 
 
 def _page(body: bytes, headers: Headers) -> Page:
-    async def show(scope: Scope) -> PageAnswer:
-        return PageAnswer(body, headers)
+    async def show(scope: Scope) -> PageResponse:
+        return PageResponse(body, headers)
 
     return show

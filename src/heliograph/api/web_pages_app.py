@@ -8,7 +8,7 @@ from heliograph.api.app import OK, TEXT, WebPages, acceptor_for
 from heliograph.api.bodies import Receive, Scope
 from heliograph.api.client_address import Proxies
 from heliograph.api.nearest_path import PathSuggestions
-from heliograph.api.pages import Page, PageAnswer, answer_page
+from heliograph.api.pages import Page, PageResponse, answer_page
 from heliograph.api.ready import Readiness, has_schema
 from heliograph.base.errors import Unavailable
 from heliograph.base.settings import Settings
@@ -53,14 +53,14 @@ class WebPagesApp:
         await self._readiness.close()
         await self._cache.close()
 
-    async def _health(self, scope: Scope) -> PageAnswer:
+    async def _health(self, scope: Scope) -> PageResponse:
         """Answers that the process is there."""
-        return PageAnswer(OK, [TEXT])
+        return PageResponse(OK, [TEXT])
 
-    async def _ready(self, scope: Scope) -> PageAnswer:
+    async def _ready(self, scope: Scope) -> PageResponse:
         """Says whether the pages can be shown: the database answers with this version's schema."""
         await self._readiness.require()
-        return PageAnswer(OK, [TEXT])
+        return PageResponse(OK, [TEXT])
 
     def _require_not_stopping(self) -> None:
         if self.stopping:

@@ -16,7 +16,7 @@ from heliograph.connect.provision import provision
 from heliograph.connect.request import read_credits_request, read_customer_request
 from heliograph.database.database import Database
 from heliograph.keys import acting_for
-from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
+from heliograph.requests import ApiResponse, Call, Endpoint, audit_call, replay_or_run
 
 PROVISION_PATH: Final = "POST /connect/customers"
 
@@ -59,7 +59,7 @@ class _ConnectHandlers:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def list_customers(self, call: Call) -> Answer:
+    def list_customers(self, call: Call) -> ApiResponse:
         """Answers GET /connect/customers."""
         external_ref = call.query.text("external_ref", most=EXTERNAL_REF_MAX)
         wanted = read_page(call.query)
@@ -72,14 +72,16 @@ class _ConnectHandlers:
                 sandbox=call.principal.sandbox,
                 external_ref=None if external_ref is None else external_ref.strip(),
             )
-        return Answer(page_body(found, wanted, lambda customer: customer.account_id, as_record))
+        return ApiResponse(
+            page_body(found, wanted, lambda customer: customer.account_id, as_record)
+        )
 
-    def provision_customer(self, call: Call) -> Answer:
+    def provision_customer(self, call: Call) -> ApiResponse:
         """Answers POST /connect/customers."""
         call.query.finish()
         request, warnings = read_customer_request(call.json())
 
-        def effect(tx: Connection) -> Answer:
+        def effect(tx: Connection) -> ApiResponse:
             made = provision(
                 tx,
                 call.principal.account_id,
@@ -89,26 +91,26 @@ class _ConnectHandlers:
             )
             if made.created:
                 _audit(tx, call, "customer.provision", made.customer.account_id)
-            return Answer.warning(
+            return ApiResponse.warning(
                 {"data": as_record(made.customer), "created": made.created}, warnings
             )
 
         return self._db.transact(lambda tx: replay_or_run(tx, call, PROVISION_PATH, effect))
 
-    def show_customer(self, call: Call) -> Answer:
+    def show_customer(self, call: Call) -> ApiResponse:
         call.query.finish()
         who = call.principal
         with self._db.read() as tx:
             customer_id = acting_for(tx, who, call.path["id"])
             found = by_id(tx, who.account_id, customer_id, sandbox=who.sandbox)
-        return Answer({"data": as_record(found)})
+        return ApiResponse({"data": as_record(found)})
 
-    def move_credits(self, call: Call) -> Answer:
+    def move_credits(self, call: Call) -> ApiResponse:
         """Answers POST /connect/customers/{id}/credits."""
         call.query.finish()
         move, warnings = read_credits_request(call.json())
 
-        def effect(tx: Connection) -> Answer:
+        def effect(tx: Connection) -> ApiResponse:
             customer_id = acting_for(tx, call.principal, call.path["id"], changes=True)
             moved = credits.move_credits(
                 tx,
@@ -119,11 +121,11 @@ class _ConnectHandlers:
                 now_ms=clock.now_ms(),
             )
             _audit(tx, call, "customer.credits", customer_id, f"{move.credits:+} credits")
-            return Answer.warning(
+            return ApiResponse.warning(
                 {"data": credits.as_record(moved, sandbox=call.principal.sandbox)}, warnings
             )
 
-        def run(tx: Connection) -> Answer:
+        def run(tx: Connection) -> ApiResponse:
             """Runs the request once for a key of the customer's id, however the path names the
             customer. Where there is no customer, no key can have been used.
             """

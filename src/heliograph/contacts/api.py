@@ -15,7 +15,7 @@ from heliograph.contacts.search import NEEDLE_MAX, newest
 from heliograph.contacts.store import UpsertResult, delete, update, upsert
 from heliograph.database.database import Database
 from heliograph.keys import acting_for, country_of, customer_asked_for, name_of
-from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
+from heliograph.requests import ApiResponse, Call, Endpoint, audit_call, replay_or_run
 
 UPSERT_PATH: Final = "POST /contacts"
 
@@ -43,7 +43,7 @@ class _ContactHandlers:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def list_contacts(self, call: Call) -> Answer:
+    def list_contacts(self, call: Call) -> ApiResponse:
         """Answers GET /contacts."""
         customer_id = customer_asked_for(call.principal, call.query)
         needle = call.query.text("q", most=NEEDLE_MAX)
@@ -52,7 +52,7 @@ class _ContactHandlers:
         with self._db.read() as tx:
             owner = _owner(tx, call, customer_id)
             found = newest(tx, owner, needle, limit=wanted.limit + 1, before=wanted.before)
-        return Answer(
+        return ApiResponse(
             page_body(
                 found,
                 wanted,
@@ -61,12 +61,12 @@ class _ContactHandlers:
             )
         )
 
-    def upsert_contact(self, call: Call) -> Answer:
+    def upsert_contact(self, call: Call) -> ApiResponse:
         """Answers POST /contacts."""
         call.query.finish()
         request = _read_contact_request(self._db, call, phone_required=True)
 
-        def effect(tx: Connection) -> Answer:
+        def effect(tx: Connection) -> ApiResponse:
             owner = _owner(tx, call, request.customer_id, changes=True)
             by = _changer(tx, call)
             (stored,), warnings = _opting_out(
@@ -83,7 +83,7 @@ class _ContactHandlers:
                 "data": as_record(stored.contact, sandbox=owner.sandbox),
                 "created": stored.result is UpsertResult.CREATED,
             }
-            return Answer.warning(body, [*request.warnings, *warnings])
+            return ApiResponse.warning(body, [*request.warnings, *warnings])
 
         return self._db.transact(
             lambda tx: replay_or_run(
@@ -91,12 +91,12 @@ class _ContactHandlers:
             )
         )
 
-    def update_contact(self, call: Call) -> Answer:
+    def update_contact(self, call: Call) -> ApiResponse:
         """Answers PUT /contacts/{id}."""
         call.query.finish()
         request = _read_contact_request(self._db, call, phone_required=False)
 
-        def effect(tx: Connection) -> Answer:
+        def effect(tx: Connection) -> ApiResponse:
             owner = _owner(tx, call, request.customer_id, changes=True)
             by = _changer(tx, call)
             contact, warnings = _opting_out(
@@ -107,22 +107,22 @@ class _ContactHandlers:
                 ),
             )
             _audit(tx, call, owner, "change", text_id(contact))
-            return Answer.warning(
+            return ApiResponse.warning(
                 {"data": as_record(contact, sandbox=owner.sandbox)}, [*request.warnings, *warnings]
             )
 
         return self._db.transact(effect)
 
-    def delete_contact(self, call: Call) -> Answer:
+    def delete_contact(self, call: Call) -> ApiResponse:
         """Answers DELETE /contacts/{id}."""
         customer_id = customer_asked_for(call.principal, call.query)
         call.query.finish()
 
-        def effect(tx: Connection) -> Answer:
+        def effect(tx: Connection) -> ApiResponse:
             owner = _owner(tx, call, customer_id, changes=True)
             delete(tx, owner, call.path["id"])
             _audit(tx, call, owner, "remove", call.path["id"])
-            return Answer({"data": {"id": call.path["id"], "deleted": True}})
+            return ApiResponse({"data": {"id": call.path["id"], "deleted": True}})
 
         return self._db.transact(effect)
 

@@ -34,19 +34,19 @@ RETRIED_WITHIN_S: Final = 1.1
 BATCHES_AT_ONCE: Final = 2
 
 Item = TypeVar("Item")
-AnswerT = TypeVar("AnswerT")
+ResponseT = TypeVar("ResponseT")
 log = Log(__name__)
 
-Run = Callable[[Sequence[Item], bool], Awaitable[Sequence[AnswerT | ServiceError]]]
+Run = Callable[[Sequence[Item], bool], Awaitable[Sequence[ResponseT | ServiceError]]]
 
 
-class _WaitingItem(NamedTuple, Generic[Item, AnswerT]):
+class _WaitingItem(NamedTuple, Generic[Item, ResponseT]):
     item: Item
-    answer: "asyncio.Future[AnswerT | ServiceError]"
+    answer: "asyncio.Future[ResponseT | ServiceError]"
     came_s: float  # monotonic
 
 
-class Batcher(Generic[Item, AnswerT]):
+class Batcher(Generic[Item, ResponseT]):
     """Carries items out in batches. `run(items, is_repeat)` gives each item's result, in
     order; it is one transaction.
 
@@ -57,7 +57,7 @@ class Batcher(Generic[Item, AnswerT]):
 
     def __init__(
         self,
-        run: Run[Item, AnswerT],
+        run: Run[Item, ResponseT],
         *,
         most: int,
         waiting_max: int,
@@ -70,16 +70,16 @@ class Batcher(Generic[Item, AnswerT]):
         self._is_listening = False
         self._most = most
         self._weigh = weigh
-        self._waiting: deque[_WaitingItem[Item, AnswerT]] = deque()
+        self._waiting: deque[_WaitingItem[Item, ResponseT]] = deque()
         self._waiting_weight = 0
         self._waiting_max = waiting_max
         self._at_once = at_once
         # each with its batch
-        self._running: dict[asyncio.Task[None], list[_WaitingItem[Item, AnswerT]]] = {}
+        self._running: dict[asyncio.Task[None], list[_WaitingItem[Item, ResponseT]]] = {}
         # a batch that has not taken its items yet: what comes now goes with it
         self._is_starting = False
 
-    async def submit(self, item: Item) -> AnswerT:
+    async def submit(self, item: Item) -> ResponseT:
         """Returns the item's result, after the transaction that holds it is committed. Raises what
         the item alone was refused with, or Unconfirmed.
         """
@@ -89,7 +89,9 @@ class Batcher(Generic[Item, AnswerT]):
             self._is_listening = True
         if self._waiting_weight >= self._waiting_max:
             raise Unavailable("Too many requests are waiting.")
-        answer: asyncio.Future[AnswerT | ServiceError] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[ResponseT | ServiceError] = (
+            asyncio.get_running_loop().create_future()
+        )
         self._waiting.append(_WaitingItem(item, answer, clock.monotonic_s()))
         self._waiting_weight += self._weigh(item)
         if not self._is_starting and len(self._running) < self._at_once:
@@ -139,7 +141,7 @@ class Batcher(Generic[Item, AnswerT]):
             if not late.answer.done():
                 late.answer.set_result(Unavailable(message))
 
-    def _take(self) -> list[_WaitingItem[Item, AnswerT]]:
+    def _take(self) -> list[_WaitingItem[Item, ResponseT]]:
         batch = [self._waiting.popleft()]
         weight = self._weigh(batch[0].item)
         while (
@@ -157,7 +159,7 @@ class Batcher(Generic[Item, AnswerT]):
         until_s: float,
         is_repeat: bool = False,
         tries: int = CONFLICT_TRIES,
-    ) -> Sequence[AnswerT | ServiceError]:
+    ) -> Sequence[ResponseT | ServiceError]:
         lost = conflicts = 0
         while True:
             try:
@@ -180,7 +182,7 @@ class Batcher(Generic[Item, AnswerT]):
 
     async def _halve(
         self, items: Sequence[Item], error: Exception, until_s: float, is_repeat: bool
-    ) -> Sequence[AnswerT | ServiceError]:
+    ) -> Sequence[ResponseT | ServiceError]:
         if len(items) > 1:
             # one stuck lock must not hold the lane for each half anew
             middle, tries = len(items) // 2, 0 if is_conflict(error) else CONFLICT_TRIES

@@ -5,7 +5,7 @@ from heliograph.database.database import Database
 from heliograph.inbound.numbers import as_number_record, numbers_page
 from heliograph.inbound.read import as_inbound_record, inbound_page, inbound_text
 from heliograph.keys import acting_for, customer_asked_for
-from heliograph.requests import Answer, Call, Endpoint
+from heliograph.requests import ApiResponse, Call, Endpoint
 
 
 def endpoints(db: Database) -> list[Endpoint]:
@@ -24,29 +24,29 @@ class _InboundHandlers:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def list_inbound(self, call: Call) -> Answer:
+    def list_inbound(self, call: Call) -> ApiResponse:
         who, wanted = call.principal, read_page(call.query)
         customer_id = customer_asked_for(who, call.query)
         call.query.finish()
         with self._db.read() as tx:
             account_id = acting_for(tx, who, customer_id)
             found = inbound_page(tx, account_id, wanted, sandbox=who.sandbox)
-        return Answer(page_body(found, wanted, lambda each: each.id, as_inbound_record))
+        return ApiResponse(page_body(found, wanted, lambda each: each.id, as_inbound_record))
 
-    def show_inbound(self, call: Call) -> Answer:
+    def show_inbound(self, call: Call) -> ApiResponse:
         who = call.principal
         customer_id = customer_asked_for(who, call.query)
         call.query.finish()
         with self._db.read() as tx:
             account_id = acting_for(tx, who, customer_id)
             found = inbound_text(tx, account_id, call.path["id"], sandbox=who.sandbox)
-        return Answer({"data": as_inbound_record(found)})
+        return ApiResponse({"data": as_inbound_record(found)})
 
-    def list_numbers(self, call: Call) -> Answer:
+    def list_numbers(self, call: Call) -> ApiResponse:
         who, wanted = call.principal, read_page(call.query)
         customer_id = customer_asked_for(who, call.query)
         call.query.finish()
         with self._db.read() as tx:
             account_id = acting_for(tx, who, customer_id)
             found = numbers_page(tx, account_id, wanted, sandbox=who.sandbox)
-        return Answer(page_body(found, wanted, lambda each: each.id, as_number_record))
+        return ApiResponse(page_body(found, wanted, lambda each: each.id, as_number_record))

@@ -14,7 +14,7 @@ from heliograph.database.database import Database
 from heliograph.keys import acting_for, country_of, customer_asked_for
 from heliograph.messages import read
 from heliograph.messages.accept.acceptor import LARGE_SEND, Acceptor
-from heliograph.messages.accept.answer import send_answer
+from heliograph.messages.accept.answer import response_of_send
 from heliograph.messages.accept.batch import SendResult
 from heliograph.messages.accept.request import (
     AnsweredText,
@@ -26,7 +26,7 @@ from heliograph.messages.accept.unapproved_sender import accept_or_explain
 from heliograph.messages.read.replies import answers_of
 from heliograph.messages.reports.report_filters import campaign_of, read_filters
 from heliograph.requests import (
-    Answer,
+    ApiResponse,
     Call,
     Endpoint,
     Handler,
@@ -56,7 +56,7 @@ def endpoints(
     answer.
     """
 
-    def message(call: Call) -> Answer:
+    def message(call: Call) -> ApiResponse:
         customer_id = customer_asked_for(call.principal, call.query)
         call.query.finish()
         with db.read() as tx:
@@ -64,18 +64,18 @@ def endpoints(
             shown = read.message_of(tx, account_id, call.path["id"], sandbox=call.principal.sandbox)
             answers = answers_of(tx, shown)
         record = {**read.as_record(shown), "timeline": read.timeline(shown), **answers}
-        return Answer({"data": record})
+        return ApiResponse({"data": record})
 
-    def reports(call: Call) -> Answer:
+    def reports(call: Call) -> ApiResponse:
         customer_id = customer_asked_for(call.principal, call.query)
         return narrowed(call, customer_id, call.query.text("campaignId", "campaign_id"))
 
-    def messages_of_campaign(call: Call) -> Answer:
+    def messages_of_campaign(call: Call) -> ApiResponse:
         customer_id = customer_asked_for(call.principal, call.query)
         call.query.leave_out_empty("campaignId", "campaign_id")
         return narrowed(call, customer_id, call.path["id"])
 
-    def narrowed(call: Call, customer_id: str | None, campaign_id: str | None) -> Answer:
+    def narrowed(call: Call, customer_id: str | None, campaign_id: str | None) -> ApiResponse:
         wanted = read_page(call.query)
         filters = read_filters(call.query, _home_country(db, call, customer_id))
         call.query.finish()
@@ -89,7 +89,7 @@ def endpoints(
                 )
             page = read.report(tx, account_id, wanted, filters, sandbox=call.principal.sandbox)
         next_cursor = None if page.next_before is None else cursor_at(page.next_before)
-        return Answer(
+        return ApiResponse(
             {"data": [read.as_record(shown) for shown in page.messages], "next_cursor": next_cursor}
         )
 
@@ -116,7 +116,7 @@ def _sender(
         with db.read() as tx:
             return find_answered(tx, request.account_id, text_id, sandbox=request.sandbox)
 
-    async def send(call: Call) -> Answer:
+    async def send(call: Call) -> ApiResponse:
         call.query.finish()
         who, number = call.principal, ids.new_number()
         request = await read_with_home_country(
@@ -148,20 +148,20 @@ def _sender(
     return send
 
 
-def _answer(request: SendRequest, result: SendResult) -> Answer:
-    body = {"data": send_answer(result.send, dry_run=request.dry_run)}
-    return Answer(
+def _answer(request: SendRequest, result: SendResult) -> ApiResponse:
+    body = {"data": response_of_send(result.send, dry_run=request.dry_run)}
+    return ApiResponse(
         {**body, "warnings": request.warnings} if request.warnings else body,
         replayed=result.replayed,
     )
 
 
-def _encoded(answer: Answer) -> Answer:
-    """Returns the answer, encoded already: to encode ten thousand ids and reasons takes
+def _encoded(response: ApiResponse) -> ApiResponse:
+    """Returns the response, encoded already: to encode ten thousand ids and reasons takes
     milliseconds.
     """
-    answer.raw = encode({"success": True, **answer.body})
-    return answer
+    response.raw = encode({"success": True, **response.body})
+    return response
 
 
 def _home_country(db: Database, call: Call, customer_id: str | None) -> str:

@@ -20,7 +20,7 @@ from heliograph.opt_outs.suppression import (
     scope_of_sender,
 )
 from heliograph.opt_outs.tables import SUPPRESSED_SENDER_MAX, OptOutSource
-from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
+from heliograph.requests import ApiResponse, Call, Endpoint, audit_call, replay_or_run
 from heliograph.text import parse_phone
 
 POST_PATH: Final = "POST /opt-outs"
@@ -45,7 +45,7 @@ class _OptOutHandlers:
         self._db = db
         self._withdraw = withdraw
 
-    def list_opt_outs(self, call: Call) -> Answer:
+    def list_opt_outs(self, call: Call) -> ApiResponse:
         """Answers GET /opt-outs."""
         customer_id = customer_asked_for(call.principal, call.query)
         wanted = read_page(call.query)
@@ -54,7 +54,7 @@ class _OptOutHandlers:
             owner = _owner(tx, call, customer_id)
             found = opt_out_page(tx, owner, wanted)
         sandbox = owner.sandbox
-        return Answer(
+        return ApiResponse(
             page_body(
                 found,
                 wanted,
@@ -63,7 +63,7 @@ class _OptOutHandlers:
             )
         )
 
-    def opt_out(self, call: Call) -> Answer:
+    def opt_out(self, call: Call) -> ApiResponse:
         """Answers POST /opt-outs."""
         call.query.finish()
         body, home_country = call.json(), call.principal.country_code
@@ -73,7 +73,7 @@ class _OptOutHandlers:
                 home_country = country_of(tx, call.principal, customer_id)
         request = read_opt_out_request(body, home_country)
 
-        def effect(tx: Connection) -> Answer:
+        def effect(tx: Connection) -> ApiResponse:
             owner = _owner(tx, call, request.customer_id, changes=True)
             digits, now_ms = request.phone.digits, clock.now_ms()
             new = suppress(
@@ -87,13 +87,13 @@ class _OptOutHandlers:
                 tx, call, owner.account_id, audit_log.AuditEntry("opt_out.add"), is_counted=True
             )
             record = as_suppression_record(stored, sandbox=owner.sandbox)
-            return Answer.warning({"data": record, "created": bool(new)}, request.warnings)
+            return ApiResponse.warning({"data": record, "created": bool(new)}, request.warnings)
 
         return self._db.transact(
             lambda tx: replay_or_run(tx, call, POST_PATH, effect, is_opt_out=True)
         )
 
-    def opt_in(self, call: Call) -> Answer:
+    def opt_in(self, call: Call) -> ApiResponse:
         """Answers DELETE /opt-outs/{id}."""
         customer_id = customer_asked_for(call.principal, call.query)
         sender = call.query.text("sender", most=SUPPRESSED_SENDER_MAX)
@@ -101,7 +101,7 @@ class _OptOutHandlers:
         phone = parse_phone(call.path["id"], None, call.principal.country_code)
         scope = scope_of_sender(sender) if sender else None
 
-        def effect(tx: Connection) -> Answer:
+        def effect(tx: Connection) -> ApiResponse:
             owner = _owner(tx, call, customer_id, changes=True)
             if phone is None or not lift(
                 tx,
@@ -115,7 +115,7 @@ class _OptOutHandlers:
             audit_call(
                 tx, call, owner.account_id, audit_log.AuditEntry("opt_out.remove"), is_counted=True
             )
-            return Answer({"data": {"phone": phone.digits, "deleted": True}})
+            return ApiResponse({"data": {"phone": phone.digits, "deleted": True}})
 
         return self._db.transact(effect)
 

@@ -36,7 +36,7 @@ from heliograph.otp.sealed_text import text_sealer
 from heliograph.otp.states import PENDING
 from heliograph.otp.verify import VERIFY_PATH, VerificationTry, Verifier
 from heliograph.requests import (
-    Answer,
+    ApiResponse,
     Call,
     Endpoint,
     Handler,
@@ -81,7 +81,7 @@ def _sender(
 ) -> Handler:
     sealing = lru_cache(2)(lambda keys: (Codes(keys), text_sealer(keys)))
 
-    async def send(call: Call) -> Answer:
+    async def send(call: Call) -> ApiResponse:
         call.query.finish()
         request = await read_with_home_country(cache, call, read_otp_send_request)
         account_id = await acting_for_call(db, cache, call, SEND_PATH, request.customer_id)
@@ -112,7 +112,7 @@ def _sender(
             call.in_thread,
         )
         body: dict[str, Any] = {"data": _record(result, request)}
-        return Answer(
+        return ApiResponse(
             {**body, "warnings": request.warnings} if request.warnings else body,
             replayed=result.replayed,
         )
@@ -123,7 +123,7 @@ def _sender(
 def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
     verifier = Verifier(db, cache, codes)
 
-    async def verify(call: Call) -> Answer:
+    async def verify(call: Call) -> ApiResponse:
         call.query.finish()
         request = await read_with_home_country(cache, call, read_otp_verify_request)
         account_id = await acting_for_call(db, cache, call, VERIFY_PATH, request.customer_id)
@@ -146,7 +146,9 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
             raise _no_code_sent(request)
         return await tried(call, account_id, sent, request)
 
-    async def tried(call: Call, account_id: str, phone: int, request: OtpVerifyRequest) -> Answer:
+    async def tried(
+        call: Call, account_id: str, phone: int, request: OtpVerifyRequest
+    ) -> ApiResponse:
         who = call.principal
         one = VerificationTry(
             ids.new_number(),
@@ -159,7 +161,7 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
         )
         one.idempotency_key, one.body_sha256 = _key(call)
         verified = await verifier.verify(one)
-        return Answer({}, replayed=verified.replayed, raw=verified.raw)
+        return ApiResponse({}, replayed=verified.replayed, raw=verified.raw)
 
     def find_recipient(account_id: str, as_dialled: str, sandbox: bool) -> int | None:
         with db.read() as tx:

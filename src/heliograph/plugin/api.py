@@ -21,7 +21,7 @@ from heliograph.plugin.request import (
     read_site_event_request,
 )
 from heliograph.plugin.site import SiteNotConnected, as_record, connect, locked_sites, only_site
-from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
+from heliograph.requests import ApiResponse, Call, Endpoint, audit_call, replay_or_run
 from heliograph.wallet import money, wallet_of
 
 CONNECT_PATH: Final = "/sitebuilder/connect"
@@ -64,14 +64,14 @@ class _PluginHandlers:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def show_status(self, call: Call) -> Answer:
+    def show_status(self, call: Call) -> ApiResponse:
         """Returns the account and its wallet, as a plugin shows them."""
         call.query.finish()
         who = call.principal
         with self._db.read() as tx:
             account = accounts.by_id(tx, who.account_id)
             wallet = wallet_of(tx, who.account_id)
-        return Answer(
+        return ApiResponse(
             {
                 "account": {
                     "id": accounts.text_id(account),
@@ -89,7 +89,7 @@ class _PluginHandlers:
             }
         )
 
-    def link_site(self, call: Call) -> Answer:
+    def link_site(self, call: Call) -> ApiResponse:
         """Links a site to the account."""
         call.query.finish()
         request = read_link_site_request(call.json())
@@ -111,7 +111,7 @@ class _PluginHandlers:
 
         return self._run_once(call, CONNECT_PATH, effect, request.warnings)
 
-    def sync_logs(self, call: Call) -> Answer:
+    def sync_logs(self, call: Call) -> ApiResponse:
         """Stores the logs that a site reports."""
         call.query.finish()
         request = read_logs_request(call.json())
@@ -130,7 +130,7 @@ class _PluginHandlers:
 
         return self._run_once(call, LOGS_PATH, effect, request.warnings)
 
-    def take_event(self, call: Call) -> Answer:
+    def take_event(self, call: Call) -> ApiResponse:
         """Stores an event that a site reports."""
         call.query.finish()
         request = read_site_event_request(call.json())
@@ -161,11 +161,11 @@ class _PluginHandlers:
         path: str,
         effect: Callable[[Connection], dict[str, Any]],
         warnings: list[str],
-    ) -> Answer:
+    ) -> ApiResponse:
         more = {"warnings": warnings} if warnings else {}
         return self._db.transact(
             lambda tx: replay_or_run(
-                tx, call, f"POST {path}", lambda tx: Answer({**effect(tx), **more})
+                tx, call, f"POST {path}", lambda tx: ApiResponse({**effect(tx), **more})
             )
         )
 

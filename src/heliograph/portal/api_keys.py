@@ -22,7 +22,7 @@ from heliograph.portal.list_page import list_page
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit
-from heliograph.requests import Answer
+from heliograph.requests import ApiResponse
 from heliograph.users import Right
 
 CONNECT_PERMISSION: Final = "connect.customers"
@@ -104,7 +104,7 @@ def make(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     tier = choice_of("tier", body.get("tier", allowed[-1]), allowed)
     random = random_of(request, visit, PURPOSE)[: keys.RANDOM_OCTETS]
 
-    def effect(tx: Connection) -> Answer:
+    def effect(tx: Connection) -> ApiResponse:
         record = keys.issue(
             tx,
             visit.account.id,
@@ -117,7 +117,7 @@ def make(tx: Connection, request: PageRequest, visit: Visit) -> Response:
             now_ms=request.now_ms,
         ).record
         visit.audit(tx, request, "key.make", keys.text_id(record), f"{mode}: {record.name}")
-        return Answer({"id": keys.text_id(record)})
+        return ApiResponse({"id": keys.text_id(record)})
 
     made = record_of(run_path_form_once(tx, request, visit, effect))
     key = keys.make_key(mode == "sandbox", random)

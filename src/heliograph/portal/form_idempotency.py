@@ -18,7 +18,7 @@ from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import ONCE_FIELD, PageRequest
 from heliograph.portal.rendering import DoneNotice, Redirect, redirect
 from heliograph.portal.visit import Visit
-from heliograph.requests import Answer, ScopedKey, free_key, run_once, sha256_of_body
+from heliograph.requests import ApiResponse, ScopedKey, free_key, run_once, sha256_of_body
 from heliograph.users import sign_ins
 
 NOBODY: Final = "0" * 32  # has the forms of who is not signed in
@@ -34,11 +34,11 @@ def run_form_once(
     path: str,
     *,
     sandbox: bool,
-    effect: Callable[[Connection], Answer],
+    effect: Callable[[Connection], ApiResponse],
     is_always_done: bool = False,
-) -> Answer:
+) -> ApiResponse:
     """Returns what `effect` answers, or has answered when this form was sent before. `path` is the
-    portal's own. `is_always_done`: also if no more answers are stored today; then the form is not
+    portal's own. `is_always_done`: also if no more responses are stored today; then the form is not
     known again. Raises InvalidRequest, Conflict for a form that was changed since.
     """
     scoped_key = _key_within_account(request, visit, path, sandbox)
@@ -49,8 +49,8 @@ def run_form_once(
 
 
 def run_path_form_once(
-    tx: Connection, request: PageRequest, visit: Visit, effect: Callable[[Connection], Answer]
-) -> Answer:
+    tx: Connection, request: PageRequest, visit: Visit, effect: Callable[[Connection], ApiResponse]
+) -> ApiResponse:
     """Does what `run_form_once` does for the form of the path that is asked, which is always done:
     nobody is kept from removing a member because the API has answered much today.
     """
@@ -62,8 +62,8 @@ def run_path_form_once(
 
 
 def run_user_form_once(
-    tx: Connection, request: PageRequest, user_id: str, effect: Callable[[Connection], Answer]
-) -> Answer:
+    tx: Connection, request: PageRequest, user_id: str, effect: Callable[[Connection], ApiResponse]
+) -> ApiResponse:
     """Does what `run_form_once` does for a form of no account: a user's (raw id), or NOBODY's."""
     scoped_key = _key_of_user(request, user_id)
     try:
@@ -84,12 +84,12 @@ def redirect_once(
     do: Callable[[Connection, PageRequest, Visit], Response],
 ) -> Callable[[Connection, PageRequest, Visit], Response]:
     """Returns what does once what `do` does, which leads to another page. A form that is sent twice
-    is led there twice: a browser follows only the second answer.
+    is led there twice: a browser follows only the second response.
     """
 
     def handle(tx: Connection, request: PageRequest, visit: Visit) -> Response:
-        def effect(tx: Connection) -> Answer:
-            return _answer_of(do(tx, request, visit))
+        def effect(tx: Connection) -> ApiResponse:
+            return _response_of(do(tx, request, visit))
 
         return _redirect_of(run_path_form_once(tx, request, visit, effect))
 
@@ -107,37 +107,37 @@ def redirect_user_once(
         responses: list[Response] = []
         user_id = visit.session.user.id
 
-        def effect(tx: Connection) -> Answer:
+        def effect(tx: Connection) -> ApiResponse:
             done = do(tx, request, visit)
             if isinstance(done, Redirect):
-                return _answer_of(done)
+                return _response_of(done)
             responses.append(done)
-            return Answer({})
+            return ApiResponse({})
 
-        answer = run_user_form_once(tx, request, user_id, effect)
+        response = run_user_form_once(tx, request, user_id, effect)
         if not responses:
-            return _redirect_of(answer)
+            return _redirect_of(response)
         free_key(tx, _key_of_user(request, user_id))
         return responses[0]
 
     return handle
 
 
-def _answer_of(led: Response) -> Answer:
+def _response_of(led: Response) -> ApiResponse:
     """Returns where a form has led and what it said, to be stored."""
     assert isinstance(led, Redirect), "what a form that is done once has done leads on"
-    return Answer({"to": led.path, "said": led.notice})
+    return ApiResponse({"to": led.path, "said": led.notice})
 
 
-def _redirect_of(answer: Answer) -> Redirect:
-    record = record_of(answer)
+def _redirect_of(response: ApiResponse) -> Redirect:
+    record = record_of(response)
     return redirect(record["to"], DoneNotice(record["said"]) if record["said"] else None)
 
 
-def record_of(answer: Answer) -> dict[str, Any]:
+def record_of(response: ApiResponse) -> dict[str, Any]:
     """Returns what an effect has answered, now or when the form was sent before."""
-    assert answer.raw is not None
-    return decode_object(answer.raw)
+    assert response.raw is not None
+    return decode_object(response.raw)
 
 
 def random_of(request: PageRequest, visit: Visit, purpose: str) -> bytes:

@@ -20,7 +20,7 @@ from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.visit import Visit
-from heliograph.requests import Answer, Sample, samples
+from heliograph.requests import ApiResponse, Sample, samples
 from heliograph.users import Right
 from heliograph.webhooks.signature_checks import SIGNATURE_CHECKS
 
@@ -64,7 +64,7 @@ def make_key(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     choice_of("do", request.sent.form.get("do", ""), ("make_key",))
     random = random_of(request, visit, PURPOSE)[: keys.RANDOM_OCTETS]
 
-    def effect(tx: Connection) -> Answer:
+    def effect(tx: Connection) -> ApiResponse:
         made = keys.issue(
             tx,
             visit.account.id,
@@ -77,7 +77,7 @@ def make_key(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         )
         key_id = keys.text_id(made.record)
         visit.audit(tx, request, "key.make", key_id, f"sandbox: {KEY_NAME}")
-        return Answer({"id": key_id})
+        return ApiResponse({"id": key_id})
 
     run_form_once(tx, request, visit, PATH, sandbox=True, effect=effect)
     return _render(tx, request, visit, keys.make_key(True, random))

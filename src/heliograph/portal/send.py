@@ -18,7 +18,7 @@ from heliograph.messages.accept import (
     accept_or_explain,
     answer_to,
     read_send_request,
-    send_answer,
+    response_of_send,
 )
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.form_idempotency import conflict_in_words, send_once
@@ -152,7 +152,7 @@ def accept(request: PageRequest, send_request: SendRequest) -> dict[str, Any]:
     """Returns `data` of the answer. Raises what POST /sms/send refuses."""
     service = request.service
     sending = accept_or_explain(service.acceptor, service.db, send_request, request.in_thread)
-    return send_answer(request.run_in_loop(sending).send, dry_run=send_request.dry_run)
+    return response_of_send(request.run_in_loop(sending).send, dry_run=send_request.dry_run)
 
 
 def _count_text(

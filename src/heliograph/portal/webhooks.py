@@ -24,7 +24,7 @@ from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.span_fields import FIELDS as SPAN_FIELDS
 from heliograph.portal.span_fields import as_api_query, as_form_fields
 from heliograph.portal.visit import MODES, Visit, visit_of
-from heliograph.requests import Answer
+from heliograph.requests import ApiResponse
 from heliograph.users import Right
 from heliograph.webhooks import endpoints, history, replay
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX, WebhookEndpoint
@@ -89,7 +89,7 @@ def add(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     body = body_of(request)
     mode = choice_of("mode", body.get("mode", visit.mode), MODES)
 
-    def effect(tx: Connection) -> Answer:
+    def effect(tx: Connection) -> ApiResponse:
         endpoint, _ = endpoints.add(
             tx,
             visit.account.id,
@@ -103,7 +103,7 @@ def add(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         )
         added = endpoints.text_id(endpoint.id)
         visit.audit(tx, request, "webhook.add", added, mode)
-        return Answer({"id": added})
+        return ApiResponse({"id": added})
 
     added = record_of(run_path_form_once(tx, request, visit, effect))["id"]
     return _secret(tx, request, visit, endpoints.endpoint_of(tx, added))
@@ -209,12 +209,12 @@ def reveal(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     text_id = endpoints.text_id(endpoint.id)
     is_new = request.sent.form.get("do") == "rotate"
 
-    def effect(tx: Connection) -> Answer:
+    def effect(tx: Connection) -> ApiResponse:
         visit.audit(tx, request, "webhook.rotate" if is_new else "webhook.show_secret", text_id)
         if is_new:
             keys = keys_in_use(tx, request.service.secret_keys)
             endpoints.rotate(tx, text_id, keys, now_ms=request.now_ms)
-        return Answer({})
+        return ApiResponse({})
 
     run_path_form_once(tx, request, visit, effect)
     return _secret(tx, request, visit, _of_account(tx, request, visit))

@@ -10,7 +10,14 @@ from heliograph.requests.acting_account import (
     refuse_used_key_of,
 )
 from heliograph.requests.audited_call import audit_call
-from heliograph.requests.endpoint import Answer, Call, Endpoint, Handler, InThread, idempotency_key
+from heliograph.requests.endpoint import (
+    ApiResponse,
+    Call,
+    Endpoint,
+    Handler,
+    InThread,
+    idempotency_key,
+)
 from heliograph.requests.idempotency import replay_or_run, run_once
 from heliograph.requests.request_log import (
     LOG_EVERY_S,
@@ -43,7 +50,7 @@ __all__ = [
     "INSERT_KEYS",
     "KEPT",
     "LOG_EVERY_S",
-    "Answer",
+    "ApiResponse",
     "Call",
     "Endpoint",
     "Handler",

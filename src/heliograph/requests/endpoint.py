@@ -62,7 +62,7 @@ class Call(msgspec.Struct):
         return decode_object(self.body)
 
 
-class Answer(msgspec.Struct):
+class ApiResponse(msgspec.Struct):
     """Holds the body of a 200 without `success`, which is written first."""
 
     body: dict[str, Any]
@@ -70,13 +70,13 @@ class Answer(msgspec.Struct):
     raw: bytes | None = None  # already encoded, `success` included
 
     @classmethod
-    def warning(cls, body: dict[str, Any], warnings: list[str]) -> "Answer":
-        """Returns an answer with these warnings, if there are any."""
+    def warning(cls, body: dict[str, Any], warnings: list[str]) -> "ApiResponse":
+        """Returns a response with these warnings, if there are any."""
         return cls({**body, "warnings": warnings} if warnings else body)
 
 
-Handler: TypeAlias = Callable[[Call], Awaitable[Answer]]
-BlockingHandler: TypeAlias = Callable[[Call], Answer]
+Handler: TypeAlias = Callable[[Call], Awaitable[ApiResponse]]
+BlockingHandler: TypeAlias = Callable[[Call], ApiResponse]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def idempotency_key(headers: list[tuple[bytes, bytes]]) -> str | None:
 
 
 __all__ = [
-    "Answer",
+    "ApiResponse",
     "BlockingHandler",
     "Call",
     "Endpoint",

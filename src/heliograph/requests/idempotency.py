@@ -19,7 +19,7 @@ from heliograph.base.errors import Conflict
 from heliograph.base.json import encode
 from heliograph.database.commits import refuse_if_unconfirmed
 from heliograph.database.outage import is_conflict
-from heliograph.requests.endpoint import Answer, Call
+from heliograph.requests.endpoint import ApiResponse, Call
 from heliograph.requests.stored_keys import (
     ScopedKey,
     StoredKey,
@@ -27,7 +27,7 @@ from heliograph.requests.stored_keys import (
     free_key,
     free_old_key,
     insert_key,
-    keep_answer,
+    keep_response,
     refusal_to_replay,
     sha256_of_body,
 )
@@ -45,17 +45,17 @@ def replay_or_run(
     tx: Connection,
     call: Call,
     path: str,
-    effect: Callable[[Connection], Answer],
+    effect: Callable[[Connection], ApiResponse],
     *,
     is_opt_out: bool = False,
-) -> Answer:
-    """Returns the effect's answer, stored under the request's key; or the stored one, when the key
-    has been used with the same body.
+) -> ApiResponse:
+    """Returns the effect's response, stored under the request's key; or the stored one, when the
+    key has been used with the same body.
 
     `path` is method and path, such as `POST /sender-ids`. With `is_opt_out` it is done even if its
-    answer cannot be kept, and then the key is left free: a second time changes nothing. Raises
+    response cannot be kept, and then the key is left free: a second time changes nothing. Raises
     Conflict when the key was used with another body, InProgress when an equal request takes longer
-    than 10 s, StorageQuotaReached when no more answers are kept today, and whatever `effect`
+    than 10 s, StorageQuotaReached when no more responses are kept today, and whatever `effect`
     raises.
     """
     scoped_key = _scoped_key(call, path)
@@ -68,13 +68,13 @@ def run_once(
     tx: Connection,
     scoped_key: ScopedKey,
     body: bytes,
-    effect: Callable[[Connection], Answer],
+    effect: Callable[[Connection], ApiResponse],
     *,
     is_opt_out: bool = False,
     is_counted: bool = True,
-) -> Answer:
+) -> ApiResponse:
     """Does what `replay_or_run` does, for a key that no API call brings. `is_counted` says whether
-    its answer counts in what the account may store today.
+    its response counts in what the account may store today.
     """
     path = scoped_key.path
     now_ms = clock.now_ms()
@@ -86,16 +86,16 @@ def run_once(
         if refusal is not None:
             raise refusal
         assert used.answer is not None  # only sends are stored without one
-        return Answer({}, replayed=True, raw=used.answer.encode())
-    answer = effect(tx)
-    answer.raw = encode({"success": True, **answer.body})
+        return ApiResponse({}, replayed=True, raw=used.answer.encode())
+    response = effect(tx)
+    response.raw = encode({"success": True, **response.body})
     if not is_counted:
-        keep_answer(tx, scoped_key, answer.raw.decode())
-        return answer
+        keep_response(tx, scoped_key, response.raw.decode())
+        return response
     octets = (
         quotas.MEASURES[quotas.StoredKind.ANSWERS].row_octets
         + quotas.octets_of(path, scoped_key.key)
-        + len(answer.raw)
+        + len(response.raw)
     )
     try:
         with tx.begin_nested():  # so that what was counted and is refused is not counted
@@ -107,12 +107,12 @@ def run_once(
                 sandbox=scoped_key.sandbox,
                 now_ms=now_ms,
             )
-            keep_answer(tx, scoped_key, answer.raw.decode())
+            keep_response(tx, scoped_key, response.raw.decode())
     except quotas.StorageQuotaReached:
         if not is_opt_out:
             raise
         free_key(tx, scoped_key)
-    return answer
+    return response
 
 
 def refuse_used_key(tx: Connection, call: Call, path: str) -> None:
@@ -137,7 +137,7 @@ def _scoped_key(call: Call, path: str) -> ScopedKey | None:
 
 
 def _key_of(scoped_key: ScopedKey, body: bytes, now_ms: int) -> StoredKey:
-    """Returns the key as this request stores it, before there is an answer."""
+    """Returns the key as this request stores it, before there is a response."""
     return StoredKey(
         scoped_key.account_id,
         scoped_key.sandbox,

@@ -29,7 +29,7 @@ from heliograph.requests.tables import idempotency_keys
 KEPT_MS: Final = 72 * 3_600_000
 KEYS_KEPT: Final = (PruningRule(idempotency_keys.name, "created_at_ms", KEPT_MS),)
 
-AnswerT = TypeVar("AnswerT")
+ResponseT = TypeVar("ResponseT")
 
 
 class ScopedKey(Row, frozen=True):
@@ -103,36 +103,36 @@ def sha256_of_body(body: bytes) -> bytes:
 
 
 def refusal_to_replay(first_sha256: bytes, new_sha256: bytes) -> Conflict | None:
-    """Returns why a request is not given the answer of the one that used its key first: their
+    """Returns why a request is not given the response of the one that used its key first: their
     bodies differ.
     """
     return None if first_sha256 == new_sha256 else Conflict()
 
 
-class UsedKeys(Generic[AnswerT]):
-    """Holds the keys that were used before a batch, or so far within it, each with its answer."""
+class UsedKeys(Generic[ResponseT]):
+    """Holds the keys that were used before a batch, or so far within it, each with its response."""
 
     def __init__(self) -> None:
-        self._used: dict[ScopedKey, tuple[bytes, AnswerT]] = {}
+        self._used: dict[ScopedKey, tuple[bytes, ResponseT]] = {}
 
-    def copy(self) -> "UsedKeys[AnswerT]":
-        copied: UsedKeys[AnswerT] = UsedKeys()
+    def copy(self) -> "UsedKeys[ResponseT]":
+        copied: UsedKeys[ResponseT] = UsedKeys()
         copied._used = self._used.copy()
         return copied
 
-    def add(self, scoped_key: ScopedKey, sha256: bytes, answer: AnswerT) -> None:
+    def add(self, scoped_key: ScopedKey, sha256: bytes, response: ResponseT) -> None:
         """Notes that a key was used, or that the batch uses it."""
-        self._used[scoped_key] = (sha256, answer)
+        self._used[scoped_key] = (sha256, response)
 
-    def replay(self, scoped_key: ScopedKey | None, sha256: bytes) -> AnswerT | Conflict | None:
-        """Returns the answer to a request whose key was used, or why it is refused. It returns None
-        if the request brings no key, or one that was not used, and is to be carried out.
+    def replay(self, scoped_key: ScopedKey | None, sha256: bytes) -> ResponseT | Conflict | None:
+        """Returns the response to a request whose key was used, or why it is refused. It returns
+        None if the request brings no key, or one that was not used, and is to be carried out.
         """
         found = None if scoped_key is None else self._used.get(scoped_key)
         if found is None:
             return None
-        first_sha256, answer = found
-        return refusal_to_replay(first_sha256, sha256) or answer
+        first_sha256, response = found
+        return refusal_to_replay(first_sha256, sha256) or response
 
 
 async def find_keys(tx: HotTx, scoped_keys: Sequence[ScopedKey], now_ms: int) -> list[StoredKey]:
@@ -158,9 +158,9 @@ def insert_key(tx: Connection, key: StoredKey) -> None:
     tx.execute(idempotency_keys.insert().values(asdict(key)))
 
 
-def keep_answer(tx: Connection, scoped_key: ScopedKey, answer: str) -> None:
-    """Stores the answer to the request that has used the key."""
-    tx.execute(idempotency_keys.update().where(_at(scoped_key)).values(answer=answer))
+def keep_response(tx: Connection, scoped_key: ScopedKey, response: str) -> None:
+    """Stores the response to the request that has used the key."""
+    tx.execute(idempotency_keys.update().where(_at(scoped_key)).values(answer=response))
 
 
 def free_key(tx: Connection, scoped_key: ScopedKey) -> None:

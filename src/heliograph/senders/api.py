@@ -13,7 +13,7 @@ from heliograph.base.short_texts import one_line
 from heliograph.base.unknown_fields import COUNTRY, PAYER
 from heliograph.database.database import Database
 from heliograph.keys import CUSTOMER_ID_MAX, acting_for, customer_asked_for
-from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
+from heliograph.requests import ApiResponse, Call, Endpoint, audit_call, replay_or_run
 from heliograph.senders.register import PURPOSE_MAX, changes, find_registered, register
 from heliograph.senders.rules import check
 from heliograph.senders.sender import as_record, of_account, page, text_id
@@ -56,7 +56,7 @@ class _SenderHandlers:
         self._db = db
         self._service_sender = service_sender
 
-    def list_senders(self, call: Call) -> Answer:
+    def list_senders(self, call: Call) -> ApiResponse:
         """Answers GET /sender-ids."""
         customer_id = customer_asked_for(call.principal, call.query, takes_connect=False)
         wanted = read_page(call.query)
@@ -71,27 +71,27 @@ class _SenderHandlers:
                 before_id=wanted.before,
             )
             whose = _customer_id(tx, account_id)
-        return Answer(
+        return ApiResponse(
             page_body(
                 found, wanted, lambda sender: sender.id, lambda sender: as_record(sender, whose)
             )
         )
 
-    def show_sender(self, call: Call) -> Answer:
+    def show_sender(self, call: Call) -> ApiResponse:
         customer_id = customer_asked_for(call.principal, call.query, takes_connect=False)
         call.query.finish()
         with self._db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id, takes_connect=False)
             found = of_account(tx, account_id, call.path["id"], sandbox=call.principal.sandbox)
             whose = _customer_id(tx, account_id)
-        return Answer({"data": as_record(found, whose)})
+        return ApiResponse({"data": as_record(found, whose)})
 
-    def register_sender(self, call: Call) -> Answer:
+    def register_sender(self, call: Call) -> ApiResponse:
         """Answers POST /sender-ids."""
         call.query.finish()
         request = read_sender_request(call.json())
 
-        def effect(tx: Connection) -> Answer:
+        def effect(tx: Connection) -> ApiResponse:
             account_id = acting_for(
                 tx, call.principal, request.customer_id, changes=True, takes_connect=False
             )
@@ -112,7 +112,7 @@ class _SenderHandlers:
                 entry = audit_log.AuditEntry(action, text_id(sender), sender.sender)
                 audit_call(tx, call, account_id, entry)
             body = {"data": as_record(sender, _customer_id(tx, account_id))}
-            return Answer({**body, "warnings": request.warnings} if request.warnings else body)
+            return ApiResponse({**body, "warnings": request.warnings} if request.warnings else body)
 
         return self._db.transact(lambda tx: replay_or_run(tx, call, REGISTER_PATH, effect))
 

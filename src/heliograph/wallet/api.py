@@ -3,7 +3,7 @@
 from heliograph.base.paging import page_body, read_page, read_span
 from heliograph.database.database import Database
 from heliograph.keys import acting_for, customer_asked_for
-from heliograph.requests import Answer, Call, Endpoint
+from heliograph.requests import ApiResponse, Call, Endpoint
 from heliograph.wallet import account_ledger
 from heliograph.wallet.account_ledger import TRANSACTIONS_LIMIT_MAX
 from heliograph.wallet.ledger import as_record
@@ -15,7 +15,7 @@ from heliograph.wallet.wallet import wallet_of
 def endpoints(db: Database) -> list[Endpoint]:
     """Returns the endpoints of balances and of the ledger."""
 
-    def balance(call: Call) -> Answer:
+    def balance(call: Call) -> ApiResponse:
         customer_id = customer_asked_for(call.principal, call.query)
         call.query.finish()
         with db.read() as tx:
@@ -24,7 +24,7 @@ def endpoints(db: Database) -> list[Endpoint]:
             "balance": to_number(wallet.visible_figures.balance_minor, wallet.currency),
             "currency": wallet.currency,
         }
-        return Answer(
+        return ApiResponse(
             {
                 "wallet": money,
                 "sms_credits": wallet.visible_figures.sms_credits,
@@ -32,7 +32,7 @@ def endpoints(db: Database) -> list[Endpoint]:
             }
         )
 
-    def transactions(call: Call) -> Answer:
+    def transactions(call: Call) -> ApiResponse:
         customer_id = customer_asked_for(call.principal, call.query)
         wanted = read_page(call.query, most=TRANSACTIONS_LIMIT_MAX)
         span = read_span(call.query)
@@ -46,7 +46,7 @@ def endpoints(db: Database) -> list[Endpoint]:
                 if call.principal.sandbox
                 else account_ledger.page(tx, account_id, wanted, span, entry_type)
             )
-        return Answer(page_body(entries, wanted, lambda entry: entry.id, as_record))
+        return ApiResponse(page_body(entries, wanted, lambda entry: entry.id, as_record))
 
     return [
         Endpoint("GET", "/balance", "wallet.read", handle_in_thread=balance),

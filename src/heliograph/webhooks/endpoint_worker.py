@@ -15,7 +15,7 @@ from heliograph.webhooks.deliver_sql import Target, WaitingEvents
 from heliograph.webhooks.endpoints import PREFIX as ENDPOINT_PREFIX
 from heliograph.webhooks.endpoints import PURPOSE
 from heliograph.webhooks.events import EVENT_PREFIX
-from heliograph.webhooks.http.attempt import NO_FILES, HttpAnswer, PostFailure
+from heliograph.webhooks.http.attempt import NO_FILES, HttpResponse, PostFailure
 from heliograph.webhooks.post_rate import PostRate
 from heliograph.webhooks.post_slots import OWN, PostSlots
 from heliograph.webhooks.read_due import Due, Reads
@@ -168,7 +168,7 @@ class EndpointWorker:
     async def _post(self, due: Due) -> None:
         body, now_ms, target = due.body.encode(), clock.now_ms(), self.target
         event_id = ids.text_of_raw(EVENT_PREFIX, due.waiting.event_id)
-        post_result: HttpAnswer | PostFailure
+        post_result: HttpResponse | PostFailure
         try:
             signed = headers(
                 event_id, due.kind, body, now_ms // 1_000, *self._secrets(target, now_ms)
@@ -230,7 +230,7 @@ class EndpointWorker:
 
 
 def result_of_attempt(
-    waiting: WaitingEvents, post_result: HttpAnswer | PostFailure, at_ms: int
+    waiting: WaitingEvents, post_result: HttpResponse | PostFailure, at_ms: int
 ) -> AttemptResult:
     """Returns an attempt's result, as it is stored."""
     took_ms = round(post_result.seconds * 1_000)

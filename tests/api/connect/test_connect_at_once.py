@@ -16,7 +16,7 @@ from heliograph.database.database import Database
 from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.wallet import ledger
 from tests.support import plain_http
-from tests.support.api.last_bytes import Answered, posted_at_once
+from tests.support.api.last_bytes import RawResponse, posted_at_once
 from tests.support.books import assert_books_agree
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import PHONE, issue_key, open_account
@@ -34,7 +34,7 @@ class Partner:
         self.account_id = open_account(db, name, credits=credits, sender=None)
         self._key = issue_key(db, self.account_id)
 
-    def at_once(self, path: str, *requests: tuple[dict[str, Any], str | None]) -> list[Answered]:
+    def at_once(self, path: str, *requests: tuple[dict[str, Any], str | None]) -> list[RawResponse]:
         return posted_at_once(self._address, f"/api/v1{path}", self._key, list(requests))
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:

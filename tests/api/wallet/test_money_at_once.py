@@ -15,7 +15,7 @@ from heliograph.database.database import Database
 from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.wallet import ledger
 from tests.support import plain_http
-from tests.support.api.last_bytes import Answered, posted_at_once
+from tests.support.api.last_bytes import RawResponse, posted_at_once
 from tests.support.api.server import Server, serving
 from tests.support.books import assert_books_agree
 from tests.support.factories import PHONE, SENDER, issue_key, open_account
@@ -38,7 +38,7 @@ class Client:
         self.account_id = open_account(self.db, name, credits=credits)
         self.key = issue_key(self.db, self.account_id)
 
-    def at_once(self, *requests: tuple[dict[str, Any], str | None]) -> list[Answered]:
+    def at_once(self, *requests: tuple[dict[str, Any], str | None]) -> list[RawResponse]:
         return posted_at_once(self._url, "/api/v1/sms/send", self.key, list(requests))
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
@@ -83,8 +83,8 @@ def server(
         yield server
 
 
-def kinds(answers: list[Answered]) -> Counter[tuple[int, bool]]:
-    return Counter((answer.status, answer.replayed) for answer in answers)
+def kinds(responses: list[RawResponse]) -> Counter[tuple[int, bool]]:
+    return Counter((response.status, response.replayed) for response in responses)
 
 
 def test_of_64_sends_at_once_with_credits_for_10_ten_succeed_and_54_are_refused(

@@ -58,7 +58,7 @@ class _TurnedKey(Row, frozen=True):
     id: Id
 
 
-class _Answered(Row, frozen=True):
+class _StoredResponse(Row, frozen=True):
     answer: Text | None
 
 
@@ -83,10 +83,10 @@ def _written_out(row: type[Row]) -> BatchStatement[Any, Nothing]:
     )
 
 
-def _find(key: type[Row]) -> BatchStatement[Any, _Answered]:
+def _find(key: type[Row]) -> BatchStatement[Any, _StoredResponse]:
     return BatchStatement(
         key,
-        _Answered,
+        _StoredResponse,
         postgresql="""
             SELECT a.answer FROM :given AS g
             JOIN webhook_attempts a ON a.id = g.id AND a.status = g.status""",
@@ -118,4 +118,4 @@ async def test_a_row_is_found_by_the_names_of_its_keys_fields(db: Database, key:
         await Insert("webhook_attempts", _Attempt).rows(hot, [_Attempt(**VALUES, number=4)])
         found = await _find(key).rows(hot, [key(id=VALUES["id"], status=503)])
     await db.close_hot()
-    assert found == [_Answered("later")]
+    assert found == [_StoredResponse("later")]

@@ -15,7 +15,7 @@ from heliograph.database.database import Database
 from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.messages.accept import Chunker
-from heliograph.messages.accept.answer import send_answer
+from heliograph.messages.accept.answer import response_of_send
 from heliograph.messages.tables import messages
 from heliograph.opt_outs import OptOutOwner, OptOutSource
 from heliograph.opt_outs.read import find_suppressed
@@ -86,7 +86,7 @@ def assert_who_has_opted_out_is_left_alone(house: House) -> None:
     }
     assert of_sandbox == {OUT_IN_SANDBOX: OptOutSource.API}
     asked = [*OPTED_OUT, BACK]
-    answer = send_answer(Beside(house).do(lambda there: there.send(asked)).send)
+    answer = response_of_send(Beside(house).do(lambda there: there.send(asked)).send)
     assert [each["reason"] for each in answer["rejected"]] == ["opted_out"] * len(OPTED_OUT)
     assert answer["accepted"] == 1
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 ANSWERED_WITHIN_S = 60
 
 
-class Answered(NamedTuple):
+class RawResponse(NamedTuple):
     """Holds what came back: `headers` by lower-case name."""
 
     status: int
@@ -33,14 +33,14 @@ class Answered(NamedTuple):
 
 def posted_at_once(
     url: str, path: str, key: str, requests: list[tuple[dict[str, Any], str | None]]
-) -> list[Answered]:
-    """Returns the answers to POSTs of (body, Idempotency-Key or None), in their order."""
+) -> list[RawResponse]:
+    """Returns the responses to POSTs of (body, Idempotency-Key or None), in their order."""
     return asyncio.run(asyncio.wait_for(_all(url, path, key, requests), ANSWERED_WITHIN_S))
 
 
 async def _all(
     url: str, path: str, key: str, requests: list[tuple[dict[str, Any], str | None]]
-) -> list[Answered]:
+) -> list[RawResponse]:
     address = urlsplit(url)
     connections = [await asyncio.open_connection(address.hostname, address.port) for _ in requests]
     written = [_request(path, key, *request) for request in requests]
@@ -49,10 +49,10 @@ async def _all(
         await writer.drain()
     for (_, writer), data in zip(connections, written, strict=True):
         writer.write(data[-1:])
-    answers = await asyncio.gather(*(_answer(reader) for reader, _ in connections))
+    responses = await asyncio.gather(*(_answer(reader) for reader, _ in connections))
     for _, writer in connections:
         writer.close()
-    return answers
+    return responses
 
 
 def _request(path: str, key: str, body: dict[str, Any], idempotency_key: str | None) -> bytes:
@@ -68,11 +68,11 @@ def _request(path: str, key: str, body: dict[str, Any], idempotency_key: str | N
     return "\r\n".join([*lines, "", ""]).encode() + content
 
 
-async def _answer(reader: asyncio.StreamReader) -> Answered:
+async def _answer(reader: asyncio.StreamReader) -> RawResponse:
     status, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().rstrip().split("\r\n")
     headers = {
         name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
     }
-    return Answered(
+    return RawResponse(
         int(status.split()[1]), headers, await reader.readexactly(int(headers["content-length"]))
     )

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Reply:
-    """Holds an answer, as tests read it."""
+    """Holds a response, as tests read it."""
 
     def __init__(self, response: httpx.Response) -> None:
         self.response = response

@@ -4,7 +4,7 @@ import asyncio
 import json
 
 from heliograph.base.errors import ServiceError
-from heliograph.messages.accept.answer import send_answer
+from heliograph.messages.accept.answer import response_of_send
 from heliograph.messages.accept.batch import SendResult as Accepted
 from heliograph.messages.accept.request import SendRequest
 from tests.support.capability.sending import House
@@ -21,7 +21,7 @@ async def at_once(house: House, *requests: SendRequest) -> list[Accepted | Servi
 
 
 def answer(accepted: Accepted) -> bytes:
-    return json.dumps(send_answer(accepted.send)).encode()
+    return json.dumps(response_of_send(accepted.send)).encode()
 
 
 def reasons(results: list[Accepted | ServiceError]) -> list[str]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from heliograph.api.connection.write_answer import write_whole_answer
+from heliograph.api.connection.write_response import write_whole_response
 
 DATE = [(b"date", b"Thu, 26 Nov 2026 12:00:00 GMT")]
 BREAKS = (b"\r\nset-cookie: a=b", b"\n", b"\r")
@@ -81,7 +81,7 @@ def test_an_answer_in_one_piece_is_the_one_in_two(
     headers = [(b"x-header-%d" % number, value) for number, value in enumerate(values)]
     headers.append((b"content-length", b"%d" % len(body)))
     one, two = (Request(method, keep_alive=keep_alive) for _ in range(2))
-    asyncio.run(write_whole_answer(one.cycle, status, headers, body))
+    asyncio.run(write_whole_response(one.cycle, status, headers, body))
     asyncio.run(in_two(two.cycle, status, headers, body))
     assert one.state() == two.state()
 
@@ -91,12 +91,12 @@ def test_a_header_with_a_line_break_is_never_written(line_break: bytes) -> None:
     request = Request()
     headers = [(b"allow", b"GET" + line_break), (b"content-length", b"0")]
     with pytest.raises(RuntimeError):
-        asyncio.run(write_whole_answer(request.cycle, 200, headers, b""))
+        asyncio.run(write_whole_response(request.cycle, 200, headers, b""))
     assert request.written.octets == b""
 
 
 def test_nothing_is_written_for_a_client_that_has_gone() -> None:
     request = Request()
     request.cycle.disconnected = True
-    asyncio.run(write_whole_answer(request.cycle, 200, [(b"content-length", b"0")], b""))
+    asyncio.run(write_whole_response(request.cycle, 200, [(b"content-length", b"0")], b""))
     assert request.state() == (b"", False, 0, (False, False, False))

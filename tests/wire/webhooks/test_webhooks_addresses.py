@@ -17,7 +17,7 @@ import pytest
 
 from heliograph.webhooks.http import dns as resolve
 from heliograph.webhooks.http.address_guard import AddressInfo, AllowedNetworks
-from heliograph.webhooks.http.attempt import HttpAnswer, PostFailure
+from heliograph.webhooks.http.attempt import HttpResponse, PostFailure
 from heliograph.webhooks.http.dns import (
     ACCOUNT_AT_ONCE,
     GOOD_AT_ONCE,
@@ -37,7 +37,7 @@ OUTSIDE = "198.51.100.7"
 CUSTOMERS = AllowedNetworks(networks=(ip_network("198.51.100.0/24"),))
 
 
-def reasons(outcomes: list[HttpAnswer | PostFailure]) -> list[str]:
+def reasons(outcomes: list[HttpResponse | PostFailure]) -> list[str]:
     return [
         outcome.reason if isinstance(outcome, PostFailure) else str(outcome.status)
         for outcome in outcomes
@@ -229,8 +229,8 @@ async def test_the_receiver_proves_its_name(
         posting(allow, look_up=names.look_up) as poster,
     ):
         got = await poster.post(receiver.url("hooks.example.com", "https"), SIGNED, BODY)
-    assert (str(got.status) if isinstance(got, HttpAnswer) else got.detail) == outcome
-    assert isinstance(got, HttpAnswer) or got.reason == "tls"
+    assert (str(got.status) if isinstance(got, HttpResponse) else got.detail) == outcome
+    assert isinstance(got, HttpResponse) or got.reason == "tls"
     # the events are not told to whoever cannot prove it
     assert receiver.bodies == ([BODY] if outcome == "200" else [])
 

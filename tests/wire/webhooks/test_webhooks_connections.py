@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from heliograph.webhooks.http.address_guard import AllowedNetworks
-from heliograph.webhooks.http.attempt import HttpAnswer, PostFailure
-from heliograph.webhooks.http.http_answer import READ_MAX, BadAnswer
+from heliograph.webhooks.http.attempt import HttpResponse, PostFailure
+from heliograph.webhooks.http.http_response import READ_MAX, BadResponse
 from heliograph.webhooks.http.tls import BESIDE_MAX, RECORD_MAX, TooManyTlsOctets
 from tests.support.certificates import Authority
 from tests.support.loops import LoopThread
@@ -42,7 +42,7 @@ async def test_an_answer_that_nobody_asked_for_is_never_taken_for_the_next_ones(
         for _ in range(4):
             answered.clear()
             outcome = await poster.post(receiver.url(), SIGNED, BODY)
-            assert isinstance(outcome, HttpAnswer), outcome
+            assert isinstance(outcome, HttpResponse), outcome
             statuses.append(outcome.status)
             await answered.wait()
             await asyncio.sleep(0.01)  # the kernel hands on what was smuggled
@@ -64,8 +64,8 @@ async def test_a_server_that_speaks_first_gives_no_answer() -> None:
             poster._connecting,
         )
         await asyncio.sleep(0.05)  # what it says is here before the request is written
-        with pytest.raises(BadAnswer):
-            await connection.protocol.answer_to(b"POST")  # type: ignore[union-attr]
+        with pytest.raises(BadResponse):
+            await connection.protocol.response_to(b"POST")  # type: ignore[union-attr]
         connection.close()
 
 
@@ -73,7 +73,7 @@ async def test_accounts_share_no_connection() -> None:
     async with receiving(says(OK)) as receiver, posting() as poster:
         for account_id in ("amina", "chidi", "amina", "chidi"):
             assert isinstance(
-                await poster.post(receiver.url(), SIGNED, BODY, account_id), HttpAnswer
+                await poster.post(receiver.url(), SIGNED, BODY, account_id), HttpResponse
             )
     assert receiver.connections == 2
 
@@ -112,7 +112,7 @@ async def test_a_kept_connection_over_tls_is_counted_anew_for_each_post(tmp_path
     ):
         for _ in range(posts):
             assert isinstance(
-                await poster.post(receiver.url(scheme="https"), SIGNED, BODY), HttpAnswer
+                await poster.post(receiver.url(scheme="https"), SIGNED, BODY), HttpResponse
             )
         assert receiver.connections == 1
 
@@ -136,7 +136,7 @@ async def test_a_long_chain_and_a_long_answer_are_no_offence(
     ):
         for _ in range(3):
             assert isinstance(
-                await poster.post(receiver.url(scheme="https"), SIGNED, BODY), HttpAnswer
+                await poster.post(receiver.url(scheme="https"), SIGNED, BODY), HttpResponse
             )
 
 

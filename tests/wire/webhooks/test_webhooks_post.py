@@ -9,7 +9,7 @@ import socket
 
 import pytest
 
-from heliograph.webhooks.http.attempt import HttpAnswer, PostFailure
+from heliograph.webhooks.http.attempt import HttpResponse, PostFailure
 from tests.support.wire.webhook_posting import BODY, SIGNED, head, posting
 from tests.support.wire.webhook_receiver import OK, Behaviour, after, receiving, says, without_end
 
@@ -21,7 +21,7 @@ BUFFERS_MAX = 16 * 2**20
 ENDS_WITHIN_S = 0.5  # beyond its time, on a machine that does other things too
 
 
-async def outcome_of(behave: Behaviour, timeout_s: float = 5.0) -> HttpAnswer | PostFailure:
+async def outcome_of(behave: Behaviour, timeout_s: float = 5.0) -> HttpResponse | PostFailure:
     """Returns the outcome of one POST to a receiver of this behaviour, which heard it once."""
     async with receiving(behave) as receiver, posting(timeout_s=timeout_s) as poster:
         outcome = await poster.post(receiver.url(), SIGNED, BODY)
@@ -32,7 +32,7 @@ async def outcome_of(behave: Behaviour, timeout_s: float = 5.0) -> HttpAnswer | 
 async def test_a_post_arrives_as_it_was_signed_and_nothing_is_added_that_invites_more() -> None:
     async with receiving(says(OK)) as receiver, posting() as poster:
         outcome = await poster.post(receiver.url(), SIGNED, BODY)
-    assert isinstance(outcome, HttpAnswer)
+    assert isinstance(outcome, HttpResponse)
     assert (outcome.status, outcome.ok, outcome.text, outcome.retry_after) == (
         200,
         True,
@@ -70,7 +70,7 @@ async def test_connections_are_kept_cookies_are_not_and_the_environments_proxy_i
         monkeypatch.delenv("NO_PROXY", raising=False)
         async with posting() as poster:
             outcomes = [await poster.post(receiver.url(), SIGNED, BODY) for _ in range(3)]
-    assert all(isinstance(outcome, HttpAnswer) and outcome.ok for outcome in outcomes)
+    assert all(isinstance(outcome, HttpResponse) and outcome.ok for outcome in outcomes)
     assert (receiver.connections, proxy.connections) == (1, 0)
     assert not any(
         "cookie" in heard.lower() or "authorization" in heard.lower() for heard in receiver.heads
@@ -92,7 +92,7 @@ async def test_connections_are_kept_cookies_are_not_and_the_environments_proxy_i
 )
 async def test_an_answer_is_its_status(behave: Behaviour, status: int) -> None:
     outcome = await outcome_of(behave)
-    assert isinstance(outcome, HttpAnswer), outcome
+    assert isinstance(outcome, HttpResponse), outcome
     assert (outcome.status, outcome.ok) == (status, 200 <= status < 300)
 
 
@@ -125,7 +125,7 @@ async def test_who_hangs_or_drips_has_its_time_and_no_more(behave: Behaviour) ->
 async def test_the_end_of_its_time_is_not_rounded_to_a_second() -> None:
     async with receiving(after(60, OK)) as receiver, posting(timeout_s=5.2) as poster:
 
-        async def post_after(seconds: float) -> HttpAnswer | PostFailure:
+        async def post_after(seconds: float) -> HttpResponse | PostFailure:
             await asyncio.sleep(seconds)
             return await poster.post(receiver.url(), SIGNED, BODY)
 
@@ -137,7 +137,7 @@ async def test_the_end_of_its_time_is_not_rounded_to_a_second() -> None:
 
 
 async def test_an_answer_in_the_last_moment_counts_and_one_after_it_does_not() -> None:
-    assert isinstance(await outcome_of(after(2.6, OK), timeout_s=3.0), HttpAnswer)
+    assert isinstance(await outcome_of(after(2.6, OK), timeout_s=3.0), HttpResponse)
     late = await outcome_of(after(3.4, OK), timeout_s=3.0)
     assert isinstance(late, PostFailure)
     assert late.reason == "timeout"
@@ -189,7 +189,7 @@ async def test_a_redirect_is_not_followed(status: int) -> None:
         )
         async with receiving(redirect) as receiver:
             outcome = await poster.post(receiver.url(), SIGNED, BODY)
-    assert isinstance(outcome, HttpAnswer)
+    assert isinstance(outcome, HttpResponse)
     assert (outcome.status, outcome.ok) == (status, False)
     assert (len(receiver.heads), inside.connections) == (1, 0)
 
@@ -201,7 +201,7 @@ async def test_what_is_kept_of_an_answer_can_be_stored_and_shown() -> None:
             head(503, "Retry-After: 12\xff0" + "1" * 200, f"Content-Length: {len(answer)}"), answer
         )
     )
-    assert isinstance(outcome, HttpAnswer)
+    assert isinstance(outcome, HttpResponse)
     assert outcome.text.startswith("\ufffda\ufffd")
     assert len(outcome.text.encode("utf-16-le")) <= 2 * 1_024
     assert "\0" not in outcome.text
@@ -217,7 +217,7 @@ async def test_a_compressed_answer_stays_as_it_came() -> None:
     outcome = await outcome_of(
         says(head(200, "Content-Encoding: gzip", f"Content-Length: {len(bomb)}"), bomb)
     )
-    assert isinstance(outcome, HttpAnswer)
+    assert isinstance(outcome, HttpResponse)
     assert outcome.text.startswith("\x1f\ufffd")
 
 
@@ -245,7 +245,7 @@ async def test_of_a_gib_only_the_beginning_is_read_and_memory_stays_flat(
         )
         grown_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib
     assert all(
-        isinstance(outcome, HttpAnswer) and outcome.ok and outcome.text.startswith("xxx")
+        isinstance(outcome, HttpResponse) and outcome.ok and outcome.text.startswith("xxx")
         for outcome in outcomes
     ), outcomes
     # what was not read to its end is not used again

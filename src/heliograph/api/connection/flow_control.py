@@ -44,8 +44,8 @@ class Flow(FlowControl):
             super().resume_reading()
 
 
-class AnswerTransport:
-    """Stands for the transport of an answer. The answer calls `close` when it is whole. That is
+class ResponseTransport:
+    """Stands for the transport of a response. The response calls `close` when it is whole. That is
     the protocol's own `close`, because the protocol may go on reading.
     """
 

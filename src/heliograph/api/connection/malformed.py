@@ -1,5 +1,5 @@
 """Answers what is not an HTTP request, and requests that are not read to their end. There is no
-path and no key to judge them by, but the answer has the shape of every other failure.
+path and no key to judge them by, but the response has the shape of every other failure.
 """
 
 from http import HTTPStatus
@@ -19,8 +19,8 @@ log = Log(__name__)
 _few = LineLimit(LINES_A_SECOND_MAX)
 
 
-def whole_answer(error: ServiceError) -> tuple[str, bytes]:
-    """Returns the request id, and the octets of the answer, after which the connection is
+def whole_response(error: ServiceError) -> tuple[str, bytes]:
+    """Returns the request id, and the octets of the response, after which the connection is
     closed.
     """
     request_id = new_request_id()
@@ -39,8 +39,8 @@ def whole_answer(error: ServiceError) -> tuple[str, bytes]:
 
 
 def answer_not_read(error: ServiceError, client: str | None) -> bytes:
-    """Returns the octets of `whole_answer`, once the answer has been counted and logged."""
-    request_id, answer = whole_answer(error)
+    """Returns the octets of `whole_response`, once the response has been counted and logged."""
+    request_id, response = whole_response(error)
     # there was no head from which to measure
     metrics.count_request("unknown", "unknown", error.status, 0.0)
     left_out = _few.next()
@@ -52,4 +52,4 @@ def answer_not_read(error: ServiceError, client: str | None) -> bytes:
             reason=error.reason,
             **left_out,
         )
-    return answer
+    return response

@@ -1,7 +1,7 @@
 """Speaks HTTP/1.1 on one connection: uvicorn's protocol, with what it lacks. A head is limited
 while it comes in, each part of a request has a time limit, and trailer fields are not headers.
 Requests that come early wait unread, and a request that is refused is answered only after all that
-came before it. No answer is begun for a client that does not take the earlier ones.
+came before it. No response is begun for a client that does not take the earlier ones.
 
 What may be counted from outside of llhttp is counted so. It hands over a field when it has ended,
 and a URL, a field or a chunk's extension that does not end would grow in it. So all is fed to it in
@@ -21,8 +21,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
 from heliograph.api.bodies import IN_ONE_PIECE, PIECES_MAX
 from heliograph.api.connection import timeouts
-from heliograph.api.connection.answers import BODY, HEAD, NOTHING, Answering
-from heliograph.api.connection.flow_control import DROPPED, AnswerTransport, Flow
+from heliograph.api.connection.flow_control import DROPPED, Flow, ResponseTransport
 from heliograph.api.connection.heads import (
     FIELDS_MAX,
     HEADERS_OCTETS_MAX,
@@ -33,10 +32,11 @@ from heliograph.api.connection.heads import (
     refusal_of_head,
     refusal_while_reading,
 )
-from heliograph.api.connection.malformed import whole_answer
+from heliograph.api.connection.malformed import whole_response
+from heliograph.api.connection.responses import BODY, HEAD, NOTHING, RespondingProtocol
 from heliograph.api.connection.timeouts import BODY_S, FIRST_S, HEAD_S, KEEP_ALIVE_S, UNREAD_S
 from heliograph.api.connection.upgrades import body_parser, framing_of
-from heliograph.api.connection.write_answer import write_whole_answer
+from heliograph.api.connection.write_response import write_whole_response
 from heliograph.base import metrics
 from heliograph.base.errors import InvalidRequest, ServiceError, Unavailable
 
@@ -61,7 +61,8 @@ TIME_SLICE_S: Final = 0.002
 # while any wait
 PIPELINED_MAX: Final = 64
 
-# the kernel would take megabytes of answers that nobody reads: one for each that it sends is enough
+# the kernel would take megabytes of responses that nobody reads: one for each that it sends is
+# enough
 UNSENT_OCTETS: Final = 128 * 1024
 COUNT_OCTETS: Final = 64 * 1024  # of a body, from one count of what is in memory to the next
 
@@ -70,7 +71,7 @@ class _ParsingEnded(Exception):
     """Ends the parsing. The reason is stored in the protocol."""
 
 
-class Protocol(Answering):
+class Protocol(RespondingProtocol):
     """Serves one connection: it takes what comes in, and limits the time for it."""
 
     # as uvicorn has it
@@ -82,16 +83,16 @@ class Protocol(Answering):
             transport.get_extra_info("socket").setsockopt(
                 socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_OCTETS
             )
-        self._outlet = AnswerTransport(transport, self._close)
+        self._outlet = ResponseTransport(transport, self._close)
         self.until_s = self.loop.time() + timeouts.FIRST_S
         if not self._connected.admit(self, self.client[0] if self.client else ""):
             self._is_over = True
-            _, answer = whole_answer(
+            _, response = whole_response(
                 Unavailable(
                     "Too many connections are open; try again.", reason="too_many_connections"
                 )
             )
-            transport.write(answer)
+            transport.write(response)
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -160,8 +161,8 @@ class Protocol(Answering):
             self.loop.call_soon(self._feed_buffered)
 
     def _discard(self, octets: int) -> bool:
-        """Counts what comes after its answer. It returns True if it is enough, and nothing more is
-        read.
+        """Counts what comes after its response. It returns True if it is enough, and nothing more
+        is read.
         """
         self._thrown_away += octets
         is_enough = self._thrown_away > timeouts.LINGER_OCTETS
@@ -177,7 +178,7 @@ class Protocol(Answering):
         while len(part):
             try:
                 self.parser.feed_data(part)
-            # it is not granted: the answer, and what follows, is in this protocol (RFC 9110, 7.8)
+            # it is not granted: the response, and what follows, is in this protocol (RFC 9110, 7.8)
             except httptools.HttpParserUpgrade as wish:
                 part = part[wish.args[0] :]
                 if not self._read_body_without_upgrade():
@@ -232,8 +233,8 @@ class Protocol(Answering):
         super().on_headers_complete()
         self.cycle.transport = self._outlet  # type: ignore[assignment]  # what it needs of one
         # ours, beside what ASGI has
-        answer = partial(write_whole_answer, self.cycle)
-        self.scope[IN_ONE_PIECE] = answer  # type: ignore[typeddict-unknown-key]
+        write_whole = partial(write_whole_response, self.cycle)
+        self.scope[IN_ONE_PIECE] = write_whole  # type: ignore[typeddict-unknown-key]
         self._framing = framing_of(self.headers) if self.parser.should_upgrade() else []
         self.headers = DROPPED
         self._reading = BODY
@@ -263,7 +264,7 @@ class Protocol(Answering):
             return
         super().on_message_complete()
         self._reading = NOTHING
-        # then the answer ends it, or `unread_until_s`
+        # then the response ends it, or `unread_until_s`
         self.until_s = self.loop.time() + timeouts.KEEP_ALIVE_S if self._is_answered() else math.inf
 
     def _stop(self, why: ServiceError) -> None:
@@ -279,7 +280,7 @@ class Protocol(Answering):
         self._update_count()
 
     def resume_writing(self) -> None:
-        """Goes on with the next request, because the client has read enough of the last answer."""
+        """Goes on with the next request, because the client has read enough of the last one."""
         super().resume_writing()
         self.unread_until_s = math.inf
         self._update_count()
@@ -313,11 +314,11 @@ class Protocol(Answering):
                 )
             )
         else:
-            # what is refused now would be told after an answer that is still to come
+            # what is refused now would be told after a response that is still to come
             self.until_s = now_s + timeouts.HEAD_S
 
     def _end_last(self, now_s: float) -> None:
-        """Ends the last of the answers. A client that is still taking it has as long for it as
+        """Ends the last of the responses. A client that is still taking it has as long for it as
         for any other.
         """
         if self.transport.get_write_buffer_size() and now_s < self._last_s + timeouts.UNREAD_S:

@@ -136,7 +136,7 @@ def test(run: CommandRun, campaign_id: str, to: str, country: str | None) -> Non
     """
     from heliograph import accounts, campaigns, contacts
     from heliograph.campaigns import previews
-    from heliograph.messages.accept import send_answer
+    from heliograph.messages.accept import response_of_send
 
     code = country_code(country)
     _read_phone(to, code, checked_values.home_country_of_phone(to))
@@ -155,7 +155,7 @@ def test(run: CommandRun, campaign_id: str, to: str, country: str | None) -> Non
         "reference": campaign_id,
     }
     send = run.run_hot(lambda db: _send(db, campaign.account_id, body, sandbox=campaign.sandbox))
-    answer = send_answer(send, dry_run=False)
+    answer = response_of_send(send, dry_run=False)
     opted_out = known is not None and known.opted_out
     if opted_out:
         click.echo(

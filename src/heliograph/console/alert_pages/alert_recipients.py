@@ -15,7 +15,7 @@ from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.form_idempotency import record_of, run_user_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
-from heliograph.requests import Answer
+from heliograph.requests import ApiResponse
 
 CHANGES: Final = ("test", "remove")
 
@@ -26,7 +26,7 @@ def add(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """
     keys = keys_in_use(tx, request.service.secret_keys)
 
-    def effect(tx: Connection) -> Answer:
+    def effect(tx: Connection) -> ApiResponse:
         recipient, _ = alerts.add_recipient(
             tx,
             body_of(request).get("address", ""),
@@ -36,7 +36,7 @@ def add(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
         )
         after = shorten(recipient.address, REASON_MAX)
         visit.audit(tx, None, "alert.add", recipient.text_id, after=after)
-        return Answer({"id": recipient.text_id})
+        return ApiResponse({"id": recipient.text_id})
 
     added = record_of(run_user_form_once(tx, request, visit.session.user.id, effect))["id"]
     recipient = alerts.recipient_of(tx, added)

@@ -39,7 +39,7 @@ from heliograph.database.sessions import (
 )
 
 
-class AnswerWatch:
+class StatementWatch:
     """Watches over an answer that is waited for, from the beginning of a `with` block to its end.
     Whenever one is overdue the host is asked whether it is there; if it is not, the connection is
     cut without a word, unless `may_cut` is False: asyncpg would wait for the cancellation of what
@@ -89,7 +89,7 @@ class PostgresConnection(asyncpg.Connection):  # type: ignore[misc]  # the drive
     """
 
     chosen_host: ChosenHost
-    asking: AnswerWatch
+    asking: StatementWatch
     backend: Backend
 
     def __init__(self, protocol: Any, transport: Any, *more: Any, **named: Any) -> None:
@@ -153,7 +153,7 @@ async def _connect(
                 connection.chosen_host = hosts.require_usable(
                     chosen, await _status(hosts, connection, settings)
                 )
-            connection.asking = AnswerWatch(hosts, connection)
+            connection.asking = StatementWatch(hosts, connection)
             return connection
         except BaseException as error:
             if connection is not None:

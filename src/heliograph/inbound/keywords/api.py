@@ -21,7 +21,7 @@ from heliograph.inbound.keywords.keyword import (
 )
 from heliograph.inbound.keywords.request import read_keyword_request
 from heliograph.keys import acting_for, customer_asked_for
-from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
+from heliograph.requests import ApiResponse, Call, Endpoint, audit_call, replay_or_run
 
 SAVE_PATH: Final = "POST /keywords"
 
@@ -42,20 +42,20 @@ class _KeywordHandlers:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def list_keywords(self, call: Call) -> Answer:
+    def list_keywords(self, call: Call) -> ApiResponse:
         customer_id = customer_asked_for(call.principal, call.query)
         wanted = read_page(call.query)
         call.query.finish()
         with self._db.read() as tx:
             found = keywords_page(tx, _owner(tx, call, customer_id), wanted)
-        return Answer(page_body(found, wanted, lambda each: each.id, as_keyword_record))
+        return ApiResponse(page_body(found, wanted, lambda each: each.id, as_keyword_record))
 
-    def save(self, call: Call) -> Answer:
+    def save(self, call: Call) -> ApiResponse:
         """Answers POST /keywords."""
         call.query.finish()
         request = read_keyword_request(call.json())
 
-        def effect(tx: Connection) -> Answer:
+        def effect(tx: Connection) -> ApiResponse:
             owner = _owner(tx, call, request.customer_id, changes=True)
             accounts.lock(tx, owner.account_id)  # nobody saves the same one between the two
             number_id = request.number and number_of_keyword(tx, owner, request.number)
@@ -63,20 +63,20 @@ class _KeywordHandlers:
             if saved.changed:
                 _audit(tx, call, "keyword.save", saved.keyword)
             body = {"data": as_keyword_record(saved.keyword), "created": saved.created}
-            return Answer.warning(body, request.warnings)
+            return ApiResponse.warning(body, request.warnings)
 
         return self._db.transact(lambda tx: replay_or_run(tx, call, SAVE_PATH, effect))
 
-    def remove(self, call: Call) -> Answer:
+    def remove(self, call: Call) -> ApiResponse:
         """Answers DELETE /keywords/{id}."""
         customer_id = customer_asked_for(call.principal, call.query)
         call.query.finish()
 
-        def effect(tx: Connection) -> Answer:
+        def effect(tx: Connection) -> ApiResponse:
             owner = _owner(tx, call, customer_id, changes=True)
             removed = remove_keyword(tx, owner, call.path["id"])
             _audit(tx, call, "keyword.remove", removed)
-            return Answer({"data": {"id": call.path["id"], "deleted": True}})
+            return ApiResponse({"data": {"id": call.path["id"], "deleted": True}})
 
         return self._db.transact(effect)
 

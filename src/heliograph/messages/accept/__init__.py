@@ -1,7 +1,7 @@
 """Accepts sends: judges each request, then stores, charges and queues it in one transaction."""
 
 from heliograph.messages.accept.acceptor import FACTS, Acceptor, load_tariff
-from heliograph.messages.accept.answer import send_answer
+from heliograph.messages.accept.answer import response_of_send
 from heliograph.messages.accept.batch import SendResult
 from heliograph.messages.accept.chunk import (
     Chunk,
@@ -55,6 +55,6 @@ __all__ = [
     "look_up_route",
     "mark_opt_out_lookup",
     "read_send_request",
+    "response_of_send",
     "route_in_words",
-    "send_answer",
 ]

@@ -65,7 +65,7 @@ def exceptions_of(
     )
 
 
-def send_answer(send: Send, *, dry_run: bool = False) -> dict[str, Any]:
+def response_of_send(send: Send, *, dry_run: bool = False) -> dict[str, Any]:
     """Returns `data` of POST /sms/send (docs/api.md, "Answer of a send")."""
     number = int(send.id, 16)
     exceptions = json.loads(send.exceptions) if send.exceptions else NO_EXCEPTIONS

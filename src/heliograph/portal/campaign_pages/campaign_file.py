@@ -23,7 +23,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
 from heliograph.portal.visit import Visit, visit_of
-from heliograph.requests import Answer
+from heliograph.requests import ApiResponse
 from heliograph.text import read_country
 from heliograph.users import Right
 
@@ -71,7 +71,7 @@ def show_form(
 
 def store(request: PageRequest) -> Response:
     """Makes a draft to the numbers of a file, in several transactions, and says what became of its
-    lines. A form that is sent twice makes one draft, and the second answer leads to it.
+    lines. A form that is sent twice makes one draft, and the second response leads to it.
     """
     with request.db.read() as tx:
         visit = visit_of(tx, request)
@@ -153,12 +153,12 @@ def _make_once(
     """Returns the draft that `make` has made. Raises _AlreadySent if this form has made one."""
     made: list[campaigns.Campaign] = []
 
-    def effect(tx: Connection) -> Answer:
+    def effect(tx: Connection) -> ApiResponse:
         made.append(make(tx))
-        return Answer({"id": campaigns.text_id(made[0])})
+        return ApiResponse({"id": campaigns.text_id(made[0])})
 
-    answer = run_form_once(tx, request, visit, PATH, sandbox=sandbox, effect=effect)
+    response = run_form_once(tx, request, visit, PATH, sandbox=sandbox, effect=effect)
     if not made:
-        assert answer.raw is not None
-        raise _AlreadySent(decode_object(answer.raw)["id"])
+        assert response.raw is not None
+        raise _AlreadySent(decode_object(response.raw)["id"])
     return made[0]

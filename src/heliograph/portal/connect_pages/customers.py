@@ -21,7 +21,7 @@ from heliograph.portal.list_page import ListPage, list_page, page_or_errors
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import MODES, Visit
-from heliograph.requests import Answer
+from heliograph.requests import ApiResponse
 from heliograph.users import Right
 from heliograph.wallet import daily_cap
 
@@ -101,7 +101,7 @@ def move(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         body["credits"] = credits if way == TO_CUSTOMER else -credits
     asked, _ = connect.read_credits_request(body)
 
-    def effect(tx: Connection) -> Answer:
+    def effect(tx: Connection) -> ApiResponse:
         try:
             connect.move_credits(
                 tx,
@@ -115,7 +115,7 @@ def move(tx: Connection, request: PageRequest, visit: Visit) -> Response:
             raise invalid_field("credits", f"cannot be moved: {short}") from short
         detail = f"{asked.credits:+} credits"
         visit.audit(tx, request, "customer.credits", text_id(customer), detail)
-        return Answer({})
+        return ApiResponse({})
 
     place = f"POST {visit.home}/connect/{text_id(customer)}"
     run_form_once(tx, request, visit, place, sandbox=customer.sandbox, effect=effect)

@@ -16,7 +16,7 @@ from heliograph.portal.form_idempotency import run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
-from heliograph.requests import Answer
+from heliograph.requests import ApiResponse
 from heliograph.users import Right
 from heliograph.wallet import daily_cap
 
@@ -74,7 +74,7 @@ def provision(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         {name: body[name] for name in FIELDS if name in body and name != "mode"}
     )
 
-    def effect(tx: Connection) -> Answer:
+    def effect(tx: Connection) -> ApiResponse:
         try:
             made = connect.provision(
                 tx, visit.account.id, asked, sandbox=sandbox, now_ms=request.now_ms
@@ -84,9 +84,9 @@ def provision(tx: Connection, request: PageRequest, visit: Visit) -> Response:
             raise invalid_field(field, f"cannot be given: {short}") from short
         if made.created:
             visit.audit(tx, request, "customer.provision", text_id(made.customer))
-        return Answer({"id": text_id(made.customer)})
+        return ApiResponse({"id": text_id(made.customer)})
 
-    answer = run_form_once(tx, request, visit, PATH, sandbox=sandbox, effect=effect)
-    assert answer.raw is not None
-    made = decode_object(answer.raw)["id"]
+    response = run_form_once(tx, request, visit, PATH, sandbox=sandbox, effect=effect)
+    assert response.raw is not None
+    made = decode_object(response.raw)["id"]
     return RedirectResponse(f"{visit.home}/connect/{made}", SEE_OTHER, HEADERS)

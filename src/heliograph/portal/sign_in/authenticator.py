@@ -18,7 +18,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page, redirect
 from heliograph.portal.sign_in import user_page
 from heliograph.portal.visit import UserVisit
-from heliograph.requests import Answer
+from heliograph.requests import ApiResponse
 from heliograph.users import operators, sign_ins, two_step
 
 PATH: Final = f"{user_page.PATH}/authenticator"
@@ -76,7 +76,7 @@ def _with_codes(
     user, keys = visit.session.user, request.service.secret_keys
     random = random_of_user(request, visit.session, RECOVERY_PURPOSE)
 
-    def effect(tx: Connection) -> Answer:
+    def effect(tx: Connection) -> ApiResponse:
         if is_confirmed:
             code = request.sent.form.get("code", "").strip()
             two_step.confirm(tx, keys, user.id, code, random, now_ms=request.now_ms)
@@ -84,7 +84,7 @@ def _with_codes(
         else:
             two_step.new_recovery_codes(tx, user.id, random)
         sign_ins.end_other_sessions(tx, visit.session)
-        return Answer({})
+        return ApiResponse({})
 
     run_user_form_once(tx, request, user.id, effect)
     codes = two_step.written_codes(random)

@@ -29,7 +29,7 @@ from heliograph.portal.page_request import (
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.sign_in.finish_sign_in import continue_sign_in, finish_sign_in
 from heliograph.portal.visit import NotFresh, WeakSession, home_of
-from heliograph.requests import Answer
+from heliograph.requests import ApiResponse
 from heliograph.users import mails, members, password_tries, passwords, sign_ins
 from heliograph.users.password_tries import Guesser, TooManyTries
 
@@ -101,10 +101,10 @@ def mail_link(request: PageRequest) -> Response:
     if not request.service.sends_mail:
         raise NotFound("This service sends no mail.")
 
-    def effect(tx: Connection) -> Answer:
+    def effect(tx: Connection) -> ApiResponse:
         password_tries.count_mail(tx, guesser, now_ms=request.now_ms)
         mails.mail_link(tx, email, now_ms=request.now_ms, language=languages.language())
-        return Answer({})
+        return ApiResponse({})
 
     with request.db.write() as tx:
         run_user_form_once(tx, request, NOBODY, effect)

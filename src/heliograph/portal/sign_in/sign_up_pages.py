@@ -20,7 +20,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.sign_in.finish_sign_in import continue_sign_in
 from heliograph.portal.visit import home_of
-from heliograph.requests import Answer
+from heliograph.requests import ApiResponse
 from heliograph.text import country_codes
 from heliograph.users import Role, password_tries, sign_ins, sign_ups
 from heliograph.users.password_tries import Guesser
@@ -65,12 +65,12 @@ def request_link(request: PageRequest) -> Response:
     return page("sign_up_mailed.html", request, email=wanted.email)
 
 
-def _mail_link(tx: Connection, request: PageRequest, wanted: SignUp) -> Answer:
+def _mail_link(tx: Connection, request: PageRequest, wanted: SignUp) -> ApiResponse:
     """Has the link mailed. Raises RateLimited."""
     guesser = Guesser(wanted.email, request.address, request.browser)
     password_tries.count_sign_up(tx, guesser, now_ms=request.now_ms)
     sign_ups.ask(tx, wanted, now_ms=request.now_ms, language=languages.language())
-    return Answer({})
+    return ApiResponse({})
 
 
 def show_confirmation(request: PageRequest) -> Response:

@@ -14,7 +14,7 @@ from heliograph.portal.form_idempotency import once_value_of, run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
-from heliograph.requests import Answer
+from heliograph.requests import ApiResponse
 from heliograph.users import Right
 from heliograph.wallet import prices
 from heliograph.wallet import request as wallet_request
@@ -66,7 +66,7 @@ def buy(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         raise invalid_field("credits", "have no price yet; look at it first")
     reference = f"{REFERENCE_PREFIX}{once_value_of(request)}"
 
-    def effect(tx: Connection) -> Answer:
+    def effect(tx: Connection) -> ApiResponse:
         try:
             bought = prices.buy_credits(
                 tx,
@@ -80,7 +80,7 @@ def buy(tx: Connection, request: PageRequest, visit: Visit) -> Response:
             raise _refusal_at_field(short) from short
         if bought.applied:
             visit.audit(tx, request, "credits.buy", detail=bought.entry.description)
-        return Answer({})
+        return ApiResponse({})
 
     run_form_once(tx, request, visit, PATH, sandbox=False, effect=effect)
     return RedirectResponse(f"{visit.home}/money", SEE_OTHER, HEADERS)

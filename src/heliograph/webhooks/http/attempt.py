@@ -19,8 +19,8 @@ Reason = Literal[
 NO_FILES: Final[Reason] = "no_files"
 
 
-class HttpAnswer(NamedTuple):
-    """Says that an answer came whole, or that its first 64 KiB did. A redirect is an answer like
+class HttpResponse(NamedTuple):
+    """Says that a response came whole, or that its first 64 KiB did. A redirect is a response like
     any other; it is not followed.
     """
 
@@ -35,7 +35,7 @@ class HttpAnswer(NamedTuple):
 
 
 class PostFailure(NamedTuple):
-    """Says that there was no answer, or not the whole of it."""
+    """Says that there was no response, or not the whole of it."""
 
     reason: Reason
     detail: str  # one line, for people

@@ -1,5 +1,5 @@
-"""Keeps one connection to a receiver of webhooks. A request is written and its one answer is read;
-nothing that comes unasked is taken for an answer.
+"""Keeps one connection to a receiver of webhooks. A request is written and its one response is
+read; nothing that comes unasked is taken for a response.
 """
 
 import asyncio
@@ -8,32 +8,32 @@ import select
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
-from heliograph.webhooks.http.http_answer import AnswerReader, BadAnswer
+from heliograph.webhooks.http.http_response import BadResponse, ResponseReader
 from heliograph.webhooks.http.tls import CountedTls, TooManyTlsOctets
 
 
 class PostConnection(ResponseHandler):
     """Holds a connection, which is in `connected` while it is open. aiohttp's pool keeps it while
-    `should_close` is false and asks `is_connected` before it is used again; the answers are read by
-    AnswerReader, since aiohttp's own parser reads whatever comes, for as long as it comes.
+    `should_close` is false and asks `is_connected` before it is used again; the responses are read
+    by ResponseReader, since aiohttp's own parser reads whatever comes, for as long as it comes.
     """
 
     def __init__(self, connected: "set[PostConnection]", loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
         self._open_connections = connected
         self._is_used = False
-        self._reader: AnswerReader | None = None
+        self._reader: ResponseReader | None = None
         self._finished: asyncio.Future[None] | None = None
         self._spoke_first = False
         self._unread: select.poll | None = None  # asks the socket whether something waits in it
 
-    async def answer_to(self, request: bytes) -> AnswerReader:
-        """Returns the reader of the whole answer, or of as much of it as is ever read. Raises
-        BadAnswer, and aiohttp's ClientError when the connection ends before the answer does. After
-        any error, and when the answer does not allow another request, it has to be closed.
+    async def response_to(self, request: bytes) -> ResponseReader:
+        """Returns the reader of the whole response, or of as much of it as is ever read. Raises
+        BadResponse, and aiohttp's ClientError when the connection ends before the response does.
+        After any error, and when the response does not allow another request, it has to be closed.
         """
         if self._spoke_first:
-            raise BadAnswer
+            raise BadResponse
         transport = self.transport
         if transport is None or transport.is_closing():
             raise aiohttp.ServerDisconnectedError
@@ -41,15 +41,15 @@ class PostConnection(ResponseHandler):
         if isinstance(tls, CountedTls) and self._is_used:  # the first POST pays for the handshake
             tls.count_anew()
         self._is_used = True
-        self._reader = reader = AnswerReader()
+        self._reader = reader = ResponseReader()
         self._finished = finished = self._loop.create_future()
-        self.force_close()  # until the answer allows another one
+        self.force_close()  # until the response allows another one
         try:
             transport.write(request)
             await finished
         finally:
             self._reader = self._finished = None
-        # An answer that came before its request had left says nothing about where the next one
+        # A response that came before its request had left says nothing about where the next one
         # begins.
         self._should_close = not (
             reader.may_keep
@@ -85,7 +85,7 @@ class PostConnection(ResponseHandler):
             return
         try:
             reader.feed(data)
-        except BadAnswer as error:
+        except BadResponse as error:
             self._finish(error)
         if reader.done:
             self._finish()

@@ -1,5 +1,5 @@
 """Posts to a stranger's server, which may answer anything, for ever, or not at all. A POST has one
-deadline and one judged connection, and little of the answer is read.
+deadline and one judged connection, and little of the response is read.
 """
 
 import asyncio
@@ -23,13 +23,14 @@ from heliograph.webhooks.http.address_guard import (
     check_url,
     guarded_socket,
 )
-from heliograph.webhooks.http.attempt import NO_FILES, HttpAnswer, PostFailure, Reason
+from heliograph.webhooks.http.attempt import NO_FILES, HttpResponse, PostFailure, Reason
 from heliograph.webhooks.http.connection import PostConnection
 from heliograph.webhooks.http.dns import LookUp, Resolver, of_account, system_look_up
-from heliograph.webhooks.http.http_answer import RETRY_AFTER_MAX, BadAnswer
+from heliograph.webhooks.http.http_response import RETRY_AFTER_MAX, BadResponse
 from heliograph.webhooks.http.tls import TooManyTlsOctets, strangers_tls
 
-# for all of it: name server, connecting, TLS, answer (docs/webhooks.md, "What counts as received")
+# for all of it: name server, connecting, TLS, response (docs/webhooks.md, "What counts as
+# received")
 TIMEOUT_S: Final = 15.0
 DETAIL_MAX: Final = 200
 # a connection is kept; common servers close theirs after 5 s, and a POST that meets the end is a
@@ -83,7 +84,7 @@ class Poster:
             socket_factory=partial(self._socket, allow=allow),
             timeout_ceil_threshold=_NEVER_ROUNDED,
         )
-        # There is no public way in; that it still leads there is tested by answers without end.
+        # There is no public way in; that it still leads there is tested by responses without end.
         connection = partial(PostConnection, self._connected, loop)
         self._connector._factory = connection  # type: ignore[assignment]  # aiohttp wants its own
 
@@ -93,7 +94,7 @@ class Poster:
 
     async def post(
         self, url: str, headers: Mapping[str, str], body: bytes, account_id: str = ""
-    ) -> HttpAnswer | PostFailure:
+    ) -> HttpResponse | PostFailure:
         """Posts one event, and never raises for what the other side does. `headers` are ours:
         nothing in them is a customer's. `account_id` says whose endpoint it is.
         """
@@ -104,7 +105,7 @@ class Poster:
             async with asyncio.timeout(self._timeout_s):
                 connection = await self._connector.connect(target.where, [], self._connecting)
                 try:
-                    answer = await cast(PostConnection, connection.protocol).answer_to(
+                    response = await cast(PostConnection, connection.protocol).response_to(
                         _request_octets(target, headers, body)
                     )
                 except BaseException:
@@ -113,12 +114,16 @@ class Poster:
             if len(self._connected) > self._kept_max:
                 connection.close()
             else:
-                connection.release()  # kept, if the answer allows it
+                connection.release()  # kept, if the response allows it
             retry_after = (
-                None if answer.retry_after is None else _line(answer.retry_after, RETRY_AFTER_MAX)
+                None
+                if response.retry_after is None
+                else _line(response.retry_after, RETRY_AFTER_MAX)
             )
-            return HttpAnswer(answer.status, time.perf_counter() - began, answer.text, retry_after)
-        except (TimeoutError, InvalidRequest, aiohttp.ClientError, BadAnswer, OSError) as error:
+            return HttpResponse(
+                response.status, time.perf_counter() - began, response.text, retry_after
+            )
+        except (TimeoutError, InvalidRequest, aiohttp.ClientError, BadResponse, OSError) as error:
             reason, detail = _reason_and_words(error)
             if (reason == "connect" and self._ran_out_s >= began) or (
                 reason == "dns" and not open_files.has_room()
@@ -151,7 +156,7 @@ class _ReceiverAddress(NamedTuple):
 
 class _AccountRequest(aiohttp.ClientRequest):
     """Is a request that never leaves over a connection that another account's endpoint was posted
-    to, on a host that both use too: what one of them makes a server say late is no answer to the
+    to, on a host that both use too: what one of them makes a server say late is no response to the
     other's.
     """
 
@@ -216,7 +221,7 @@ def _reason_and_words(error: Exception) -> tuple[Reason, str]:
             )
         case TooManyTlsOctets():
             return "bad_answer", error.reason
-        case BadAnswer():
+        case BadResponse():
             return "bad_answer", "the answer is not HTTP"
         case _:
             return "closed", "the connection ended before the answer did"

@@ -1,6 +1,6 @@
-"""Limits what TLS takes in from a stranger's server beside the answer.
+"""Limits what TLS takes in from a stranger's server beside the response.
 
-An answer is bounded by its reader, but of TLS the reader sees the plain text only. A server can
+A response is bounded by its reader, but of TLS the reader sees the plain text only. A server can
 send session tickets, key updates or handshake messages for as long as the connection lasts; this
 process would work through them, and nobody would see it. Event loops read TLS through the object
 that the context makes (`SSLContext.wrap_bio`), so it is counted there, as it comes.
@@ -21,7 +21,7 @@ RECORD_MAX: Final = 5 + 16 * 1_024 + 256
 
 
 class TooManyTlsOctets(ssl.SSLError):
-    """The other side sends more than an answer needs."""
+    """The other side sends more than a response needs."""
 
     reason = "too much came beside the answer"
 

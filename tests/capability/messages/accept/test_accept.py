@@ -11,7 +11,7 @@ from heliograph.base import clock
 from heliograph.base.errors import Conflict, InsufficientCredits, RateLimited
 from heliograph.carriers import current_rates, routing
 from heliograph.messages.accept.acceptor import LARGE_SEND
-from heliograph.messages.accept.answer import send_answer
+from heliograph.messages.accept.answer import response_of_send
 from heliograph.messages.accept.batch import SendResult as Accepted
 from heliograph.messages.tables import messages, queue, sends
 from heliograph.requests.stored_keys import KEPT_MS
@@ -52,7 +52,7 @@ async def test_recipients_are_sorted_into_accepted_duplicate_and_rejected_each_a
         ],
         reference="r-1",
     )
-    told = send_answer(accepted.send)
+    told = response_of_send(accepted.send)
     first, kenyan = (
         f"msg_{text}" for text in (told["message_ids"][0][4:], told["message_ids"][2][4:])
     )
@@ -102,7 +102,7 @@ async def test_a_sender_is_compared_without_case_and_sent_as_approved(house: Hou
 @awaited
 async def test_a_dry_run_judges_and_prices_and_stores_nothing(house: House) -> None:
     accepted = await house.send([PHONE, PHONE, "nonsense"], "x" * 161, dry_run=True, key="k-1")
-    told = send_answer(accepted.send, dry_run=True)
+    told = response_of_send(accepted.send, dry_run=True)
     assert (told["status"], told["send_id"], told["message_id"], told["message_ids"]) == (
         "dry_run",
         None,

@@ -9,7 +9,7 @@ from heliograph.base import clock
 from heliograph.base.errors import ServiceError
 from heliograph.database.hot import run_in
 from heliograph.messages.accept import read_sql
-from heliograph.messages.accept.answer import send_answer
+from heliograph.messages.accept.answer import response_of_send
 from heliograph.messages.accept.batch import SendResult
 from heliograph.messages.accept.opted_out import HELP_ANSWERS_MAX
 from heliograph.messages.accept.read_sql import AskedRecipient
@@ -34,7 +34,7 @@ def opts_out(
 
 async def sent(house: House, *to: str, **fields: Any) -> dict[str, Any]:
     made = await house.send(to, **fields)
-    return send_answer(made.send, dry_run=bool(fields.get("dry_run")))
+    return response_of_send(made.send, dry_run=bool(fields.get("dry_run")))
 
 
 @awaited

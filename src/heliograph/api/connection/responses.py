@@ -1,4 +1,4 @@
-"""Answers the requests of one connection, one after the other, and brings the last answer to the
+"""Answers the requests of one connection, one after the other, and brings the last response to the
 client. It is a part of `api/connection/protocol.py`.
 """
 
@@ -23,7 +23,7 @@ from heliograph.base.errors import ServiceError
 NOTHING, HEAD, BODY = range(3)  # what is being read
 
 
-class Answering(HttpToolsProtocol, ABC):
+class RespondingProtocol(HttpToolsProtocol, ABC):
     """Holds a connection's state, and writes what goes out on it. `until_s` and `unread_until_s`
     say, by the loop's clock, when it will have taken too long.
     """
@@ -55,9 +55,9 @@ class Answering(HttpToolsProtocol, ABC):
         # the request that is being answered, or was last
         self._answering: RequestResponseCycle | None = None
         self._why: ServiceError = invalid_http()
-        # what the last answer says, once there is something to refuse
+        # what the last response says, once there is something to refuse
         self._refusal: ServiceError | None = None
-        self._last_s = math.inf  # when the last answer was written
+        self._last_s = math.inf  # when the last response was written
         self._is_over = False  # nothing more is parsed
 
     @abstractmethod
@@ -121,7 +121,7 @@ class Answering(HttpToolsProtocol, ABC):
 
     def _update_count(self) -> None:
         """Counts the connection as one that waits for its client, also while that does not take
-        its answers, or as one at work.
+        its responses, or as one at work.
         """
         if self.peer is None:
             return
@@ -145,12 +145,12 @@ class Answering(HttpToolsProtocol, ABC):
 
     def _refuse(self, why: ServiceError) -> None:
         """Parses nothing more, and says why once all is answered that was asked before. A request
-        whose body is being read says so itself, unless it has its answer.
+        whose body is being read says so itself, unless it has its response.
         """
         self._is_over = True
         self._drop_next()
         self.flow.block()
-        self.until_s = math.inf  # the answers end it, or `unread_until_s`
+        self.until_s = math.inf  # the responses end it, or `unread_until_s`
         if self._reading == BODY and self.cycle.response_complete:
             self._linger()
         elif self._reading == BODY:
@@ -171,7 +171,7 @@ class Answering(HttpToolsProtocol, ABC):
     # --- ending
 
     def _close(self) -> None:
-        """Closes the connection after its last answer. `until_s` ends what its client does not
+        """Closes the connection after its last response. `until_s` ends what its client does not
         take.
         """
         if self._reading == NOTHING and not self.pipeline and not self._buffered:

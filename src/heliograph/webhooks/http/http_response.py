@@ -1,18 +1,19 @@
-"""Reads the one final answer of HTTP/1.1 to a POST out of octets that a stranger sends (RFC 9112).
+"""Reads the one final response of HTTP/1.1 to a POST out of octets that a stranger sends (RFC
+9112).
 
-A receiver is hostile until it is shown otherwise, so what one answer may cost is bounded in octets,
-in lines and in pieces. What goes past the bound after the status is known ends the reading, and the
-status counts; what goes past it before is no answer. Nothing behind the final answer is read at
-all, and a connection on which anything stood there is not used again.
+A receiver is hostile until it is shown otherwise, so what one response may cost is bounded in
+octets, in lines and in pieces. What goes past the bound after the status is known ends the reading,
+and the status counts; what goes past it before is no response. Nothing behind the final response is
+read at all, and a connection on which anything stood there is not used again.
 """
 
 import re
 from collections.abc import Callable
 from typing import Final
 
-# octets of all heads of one answer, interim ones too; servers commonly send less than 1 KiB
+# octets of all heads of one response, interim ones too; servers commonly send less than 1 KiB
 HEADS_MAX: Final = 16 * 1_024
-# answers like `100 Continue` before the final one; a server has a use for one or two
+# responses like `100 Continue` before the final one; a server has a use for one or two
 INTERIM_MAX: Final = 8
 # octets behind the final head, sizes of chunks and trailers too (docs/webhooks.md, "What counts as
 # received")
@@ -26,7 +27,7 @@ PIECES_MAX: Final = 200
 KEPT_MAX: Final = 1_024  # octets of the body that are kept, to be shown
 RETRY_AFTER_MAX: Final = 64  # characters; a date has 29
 
-_FINAL, _SWITCHED = 200, 101  # statuses; others below 200 are followed by the answer
+_FINAL, _SWITCHED = 200, 101  # statuses; others below 200 are followed by the response
 _WITHOUT_BODY: Final = frozenset({_SWITCHED, 204, 304})
 _BEGINS: Final = b"HTTP/1."
 _HEAD_END: Final = re.compile(rb"\r?\n\r?\n")
@@ -53,14 +54,14 @@ _LENGTH_FIELD, _CODING_FIELD, _CONNECTION_FIELD, _RETRY_FIELD = (
 )
 
 
-class BadAnswer(Exception):
-    """What came is no answer of HTTP."""
+class BadResponse(Exception):
+    """What came is no response of HTTP."""
 
 
-class AnswerReader:
+class ResponseReader:
     """Is fed what arrives until it is `done`, and told when the connection has `ended`. `may_keep`
-    then says whether the connection can be used for another request: the answer came whole and well
-    formed, the server did not say that it closes, and nothing stood behind it.
+    then says whether the connection can be used for another request: the response came whole and
+    well formed, the server did not say that it closes, and nothing stood behind it.
     """
 
     def __init__(self) -> None:
@@ -68,7 +69,7 @@ class AnswerReader:
         self.may_keep = False
         self.status = 0
         self.retry_after: str | None = None
-        self._read_body: Callable[[AnswerReader, bytes], None] = AnswerReader._read_until_end
+        self._read_body: Callable[[ResponseReader, bytes], None] = ResponseReader._read_until_end
         self._buffer = bytearray()  # of the head, or of a line between chunks
         self._beginning = bytearray()
         self._pieces = self._interim = self._heads = self._behind = self._lines = 0
@@ -82,14 +83,14 @@ class AnswerReader:
         return self._beginning.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
     def feed(self, data: bytes) -> None:
-        """Takes what has arrived. Raises BadAnswer."""
+        """Takes what has arrived. Raises BadResponse."""
         if self.done:
             self.may_keep = False
             return
         self._pieces += 1
         if self._pieces > PIECES_MAX:
             if not self.status:
-                raise BadAnswer
+                raise BadResponse
             self._is_enough()
             return
         if self.status:
@@ -98,7 +99,7 @@ class AnswerReader:
             self._read_head(data)
 
     def ended(self) -> bool:
-        """Returns whether the answer is whole now that the connection has ended."""
+        """Returns whether the response is whole now that the connection has ended."""
         if self._until_end:
             self.done = True
         return self.done
@@ -109,12 +110,12 @@ class AnswerReader:
         buffer += data
         while True:
             if not buffer.startswith(_BEGINS[: len(buffer)]):
-                raise BadAnswer
+                raise BadResponse
             end = _HEAD_END.search(buffer, looked_at)
             looked_at = 0
             octets = end.end() if end is not None else len(buffer)
             if self._heads + octets > HEADS_MAX:
-                raise BadAnswer
+                raise BadResponse
             if end is None:
                 return
             self._heads += octets
@@ -127,17 +128,17 @@ class AnswerReader:
             del buffer[:octets]
             self._interim += 1
             if self._interim > INTERIM_MAX:
-                raise BadAnswer
+                raise BadResponse
             if not buffer:
                 return
 
     def _understand(self, head: bytes) -> bool:
-        """Returns whether this is the head of the final answer, and says then how its body
+        """Returns whether this is the head of the final response, and says then how its body
         is read.
         """
         line = _HEAD.fullmatch(head)
         if line is None:
-            raise BadAnswer
+            raise BadResponse
         status = int(line[2])
         if status < _FINAL and status != _SWITCHED:
             return False
@@ -146,7 +147,7 @@ class AnswerReader:
             values.setdefault(name.lower(), []).append(value.strip())
         lengths = set(values.get(_LENGTH_FIELD, ()))
         if len(lengths) > 1 or not all(_LENGTH.fullmatch(length) for length in lengths):
-            raise BadAnswer
+            raise BadResponse
         codings = b",".join(values.get(_CODING_FIELD, ())).lower()
         self.may_keep = (
             line[1] == b"1"
@@ -161,14 +162,14 @@ class AnswerReader:
                 "utf-8", "surrogateescape"
             )
         if status in _WITHOUT_BODY:
-            self._read_body = AnswerReader._read_counted
+            self._read_body = ResponseReader._read_counted
         elif codings.rsplit(b",", 1)[-1].strip() == b"chunked":
-            self._read_body = AnswerReader._read_chunks
+            self._read_body = ResponseReader._read_chunks
         elif codings or not lengths:
             self._until_end, self.may_keep = True, False
         else:
             self._left = int(lengths.pop())
-            self._read_body = AnswerReader._read_counted
+            self._read_body = ResponseReader._read_counted
         return True
 
     def _read_behind(self, data: bytes) -> None:
@@ -220,7 +221,7 @@ class AnswerReader:
         self._keep(data[at : at + of_body])
         expected = b"\r\n"[max(0, 2 - self._left) : max(0, 2 - self._left) + taken - of_body]
         if data[at + of_body : at + taken] != expected:
-            raise BadAnswer
+            raise BadResponse
         self._left -= taken
         return at + taken
 
@@ -233,7 +234,7 @@ class AnswerReader:
             return
         size = _CHUNK_SIZE.fullmatch(line)
         if size is None:
-            raise BadAnswer
+            raise BadResponse
         self.may_keep = self.may_keep and size[2] == b"\r"
         octets = int(size[1], 16)
         if octets:
@@ -255,5 +256,5 @@ class AnswerReader:
         self.may_keep = self.may_keep and behind == 0
 
     def _is_enough(self) -> None:
-        """Reads nothing more of an answer that goes on; its status counts."""
+        """Reads nothing more of a response that goes on; its status counts."""
         self.done, self.may_keep = True, False

@@ -10,14 +10,14 @@ from typing import NamedTuple
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from heliograph.webhooks.http.http_answer import (
+from heliograph.webhooks.http.http_response import (
     HEADS_MAX,
     INTERIM_MAX,
     KEPT_MAX,
     PIECES_MAX,
     READ_MAX,
-    AnswerReader,
-    BadAnswer,
+    BadResponse,
+    ResponseReader,
 )
 
 BODIES = st.binary(max_size=3_000)
@@ -60,11 +60,14 @@ class Read(NamedTuple):
 
 def read(data: bytes, cuts: list[int], *, ends: bool) -> Read | None:
     """Returns what was read; None if it is no answer."""
-    reader, places = AnswerReader(), sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
+    reader, places = (
+        ResponseReader(),
+        sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)}),
+    )
     try:
         for begin, end in pairwise(places):
             reader.feed(data[begin:end])
-    except BadAnswer:
+    except BadResponse:
         return None
     if ends:
         reader.ended()
@@ -180,7 +183,7 @@ def test_whatever_comes_is_read_alike_in_any_pieces(data: bytes, cuts: list[int]
 @example(b"a: b\r\n", b"HTTP/1.1 200 OK\r\n", 1)
 @example(b"1\r\nx\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", 5_000)
 def test_what_is_repeated_without_end_ends(again: bytes, begin: bytes, octets: int) -> None:
-    reader, fed, piece = AnswerReader(), 0, (again * (octets // len(again) + 1))
+    reader, fed, piece = ResponseReader(), 0, (again * (octets // len(again) + 1))
     try:
         reader.feed(begin)
         while not reader.done:
@@ -188,14 +191,14 @@ def test_what_is_repeated_without_end_ends(again: bytes, begin: bytes, octets: i
             fed += len(piece)
             assert fed <= HEADS_MAX + READ_MAX + 2 * len(piece), "it goes on"
             assert len(reader._buffer) <= HEADS_MAX
-    except BadAnswer:
+    except BadResponse:
         return
     assert 0 < reader.status < 1_000
     assert len(reader.text) <= KEPT_MAX
 
 
 def test_what_arrives_in_too_many_pieces_ends_too() -> None:
-    reader = AnswerReader()
+    reader = ResponseReader()
     reader.feed(b"HTTP/1.1 200 OK\r\n\r\n")
     for _ in range(PIECES_MAX):
         reader.feed(b"x")

@@ -1,8 +1,8 @@
-"""Writes an answer whole, its head and its body in one piece.
+"""Writes a response whole, its head and its body in one piece.
 
 ASGI sends them one after the other, and uvicorn searches each header for what may not stand there.
-The answers of the API are small, and whole when they are sent: a seventh of the time of accepting a
-send went into that.
+The responses of the API are small, and whole when they are sent: a seventh of the time of accepting
+a send went into that.
 """
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
@@ -10,7 +10,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 from heliograph.api.bodies import Headers
 
 
-async def write_whole_answer(
+async def write_whole_response(
     cycle: RequestResponseCycle, status: int, headers: Headers, body: bytes
 ) -> None:
     """Answers a request as two messages to `cycle.send` would. `headers` have the length of the

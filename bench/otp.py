@@ -10,7 +10,7 @@ from bench import load, setup, traffic
 from bench.databases import Databases, Installation
 from bench.ours import measured
 from bench.reading import Conditions, Reading, together
-from bench.server import SECRET_KEY, outcome, scalar, serving, set_up
+from bench.server import SECRET_KEY, count_messages, scalar, serving, set_up
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids
 from heliograph.database.database import Database
@@ -29,7 +29,7 @@ def send(conditions: Conditions, databases: Databases) -> list[Reading]:
         sends = traffic.otp_sends(installation.data_dir, server.port, setup.keys_file(installation))
         warm = load.run(sends, conditions.connections, conditions.warm_up_s)
         seen, detail = measured(server, sends, conditions.connections, conditions.seconds)
-        lost = {"lost": max(0, warm.answered + seen.answered - outcome(installation).stored)}
+        lost = {"lost": max(0, warm.answered + seen.answered - count_messages(installation).stored)}
         return [
             Reading(
                 f"ours.otp_send.{databases.kind}",

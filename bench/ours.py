@@ -12,7 +12,7 @@ from bench.control import ask
 from bench.databases import Databases, Installation
 from bench.processes import NotMeasured, cpu_seconds, helper
 from bench.reading import Conditions, Reading, together
-from bench.server import SECRET_KEY, Serving, outcome, sending, serving, set_up
+from bench.server import SECRET_KEY, Serving, count_messages, sending, serving, set_up
 from tests.support.services.redis import redis_server
 
 IDLE_S = 2.0
@@ -47,7 +47,8 @@ def accept(conditions: Conditions, databases: Databases) -> list[Reading]:
         seen, detail = measured(server, sends, conditions.connections, conditions.seconds)
         lost = {
             "lost": max(
-                0, warm.answered + seen.answered + idle.answered - outcome(installation).stored
+                0,
+                warm.answered + seen.answered + idle.answered - count_messages(installation).stored,
             )
         }
         return [
@@ -74,7 +75,7 @@ def accept_two(conditions: Conditions, databases: Databases) -> list[Reading]:
         )
         warm = _warm(conditions, sends)
         seen = load.run(sends, conditions.connections, conditions.seconds)
-        lost = {"lost": max(0, warm.answered + seen.answered - outcome(installation).stored)}
+        lost = {"lost": max(0, warm.answered + seen.answered - count_messages(installation).stored)}
         detail = {"p50_ms": seen.p50_ms, "p99_ms": seen.p99_ms}
         return [
             Reading(
@@ -98,7 +99,9 @@ def bulk(conditions: Conditions, databases: Databases) -> list[Reading]:
         warm = load.run(sends, conditions.bulk_connections, conditions.warm_up_s)
         seen, detail = measured(server, sends, conditions.bulk_connections, conditions.seconds)
         lost = {
-            "lost": max(0, (warm.answered + seen.answered) * each - outcome(installation).stored)
+            "lost": max(
+                0, (warm.answered + seen.answered) * each - count_messages(installation).stored
+            )
         }
         return [
             Reading(
@@ -287,12 +290,12 @@ def until_delivered(installation: Installation, control_port: int, before: int =
     Raises NotMeasured when nothing was delivered.
     """
     deadline = time.monotonic() + DRAINED_WITHIN_S
-    seen, counted = outcome(installation), ask(control_port)
+    seen, counted = count_messages(installation), ask(control_port)
     while True:
         while counted["receipts_answered"] < seen.stored - before and time.monotonic() < deadline:
             time.sleep(POLL_S)
             counted = ask(control_port)
-        expected, seen = seen.stored, outcome(installation)
+        expected, seen = seen.stored, count_messages(installation)
         # else the load's last requests were stored when it had gone already
         if seen.stored == expected or time.monotonic() >= deadline:
             break

@@ -31,7 +31,7 @@ HELIOGRAPH = str(Path(sys.executable).with_name("heliograph"))
 READY_WITHIN_S = 30.0
 SECRET_KEY = secrets.token_hex(32)  # of all servers of this run: databases are copied
 
-_OUTCOME = """
+_MESSAGE_COUNTS = """
     SELECT count(*) AS stored, count(*) FILTER (WHERE status = 'delivered') AS delivered,
         count(*) FILTER (WHERE status = 'failed') AS failed,
         max(delivered_at_ms) AS last_delivered_at_ms FROM messages"""
@@ -56,7 +56,7 @@ class Serving:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MessageCounts:
     """Tells what became of the messages."""
 
     stored: int
@@ -131,10 +131,10 @@ def environment(installation: Installation, redis_url: str = "") -> dict[str, st
     }
 
 
-def outcome(installation: Installation) -> Outcome:
+def count_messages(installation: Installation) -> MessageCounts:
     """Counts the messages of an installation."""
-    row = one_row(installation, _OUTCOME)
-    return Outcome(
+    row = one_row(installation, _MESSAGE_COUNTS)
+    return MessageCounts(
         stored=row["stored"],
         delivered=row["delivered"],
         failed=row["failed"],
@@ -143,8 +143,8 @@ def outcome(installation: Installation) -> Outcome:
 
 
 def one_row(installation: Installation, query: str) -> dict[str, Any]:
-    """Returns what the database of an installation says when it is asked from outside: the values of one
-    row, by the names of their columns.
+    """Returns what the database of an installation says when it is asked from outside: the values
+    of one row, by the names of their columns.
     """
     if installation.kind == "postgresql":
         with psycopg.connect(installation.url, row_factory=dict_row) as postgres:

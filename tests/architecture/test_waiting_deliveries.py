@@ -16,7 +16,7 @@ from tests.support.parsed import named_in, spelled_out
 from tests.support.sources import PACKAGE, sources
 from tests.support.stored_states import governed
 
-_OUTCOMES: Final = (DELIVERED, EXHAUSTED, MISSED)
+_ENDINGS: Final = (DELIVERED, EXHAUSTED, MISSED)
 # the file and the name of each statement, or of the function that builds it: (before, after)
 MOVES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "webhooks/events_sql.py:_TELL": ((NO_ROW, WAITING),),
@@ -31,7 +31,7 @@ MOVES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "webhooks/deliver_sql.py:_MISS": ((WAITING, MISSED),),
     "webhooks/replay.py:replay_one": (
         (WAITING, WAITING),
-        *((outcome, WAITING) for outcome in _OUTCOMES),
+        *((ending, WAITING) for ending in _ENDINGS),
     ),
     "webhooks/replay.py:replay_span": ((EXHAUSTED, WAITING), (MISSED, WAITING)),
     "webhooks/replay.py:_retry_early": ((WAITING, WAITING),),

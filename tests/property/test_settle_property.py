@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.base import ids
-from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
+from heliograph.carriers import ReceiptState, SubmitAnswer, SubmitOutcome
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.carrier.settle import refund_due, settle_answer, settle_receipt
 from heliograph.messages.changes.collect import Changes, MessageRow
@@ -22,7 +22,7 @@ FINAL = (ReceiptState.DELIVRD, *FAILED_BY_RECEIPT)
 
 class Answered(NamedTuple):
     part: int
-    outcome: Outcome
+    outcome: SubmitOutcome
     attempt: int = 1
     known: bool = True  # still in flight, not taken back
 
@@ -78,8 +78,8 @@ def lives(draw: st.DrawFn) -> tuple[MessageRow, list[Event]]:
     segments, rate = draw(segments_and_rate)
     part = st.integers(1, segments)
     likely = st.sampled_from(
-        [Outcome.ACCEPTED] * 6
-        + [outcome for outcome in Outcome if outcome is not Outcome.UNANSWERED]
+        [SubmitOutcome.ACCEPTED] * 6
+        + [outcome for outcome in SubmitOutcome if outcome is not SubmitOutcome.UNANSWERED]
     )
     answered = st.builds(Answered, part, likely, st.integers(1, 4), st.booleans())
     receipted = st.builds(
@@ -134,11 +134,11 @@ def test_a_message_is_sent_and_delivered_only_as_a_whole(
             failed |= event.state in FAILED_BY_RECEIPT and before in ("queued", "sent")
             delivered |= {event.part} if event.state is ReceiptState.DELIVRD else set()
         else:
-            refused = event.outcome is Outcome.REFUSED or (
-                event.outcome is Outcome.RETRY and event.attempt >= 3
+            refused = event.outcome is SubmitOutcome.REFUSED or (
+                event.outcome is SubmitOutcome.RETRY and event.attempt >= 3
             )
             failed |= refused and event.known and before == "queued"
-            accepted |= {event.part} if event.outcome is Outcome.ACCEPTED else set()
+            accepted |= {event.part} if event.outcome is SubmitOutcome.ACCEPTED else set()
         expected = "queued" if accepted < whole else "sent" if delivered < whole else "delivered"
         assert row.status == ("failed" if failed else expected)
 
@@ -152,7 +152,7 @@ def test_the_refund_is_the_price_of_the_segments_that_no_carrier_accepted(
     accepted = set()
     for at_ms, event in enumerate(events):
         happen(row, event, at_ms)
-        if isinstance(event, Answered) and event.outcome is Outcome.ACCEPTED:
+        if isinstance(event, Answered) and event.outcome is SubmitOutcome.ACCEPTED:
             accepted.add(event.part)
         assert refund_due(row) == (
             rate * (row.segments - len(accepted)) if row.status == "failed" else 0
@@ -167,7 +167,7 @@ def test_what_was_said_before_changes_nothing_when_it_is_said_again(
     said: list[Event] = []
     for at_ms, event in enumerate(events):
         happen(row, event, at_ms)
-        if isinstance(event, Receipted) or event.outcome is Outcome.ACCEPTED:
+        if isinstance(event, Receipted) or event.outcome is SubmitOutcome.ACCEPTED:
             said.append(event)
         if said:
             before = copy.copy(row)
@@ -182,7 +182,7 @@ def test_a_receipt_before_its_answer_is_as_good_as_after_it(
 ) -> None:
     parts = range(1, shape[0] + 1)
     state = st.sampled_from([ReceiptState.DELIVRD] * 12 + list(FINAL))
-    events: list[Event] = [Answered(part, Outcome.ACCEPTED) for part in parts]
+    events: list[Event] = [Answered(part, SubmitOutcome.ACCEPTED) for part in parts]
     events += [Receipted(part, data.draw(state)) for part in parts]
     in_order, mixed = new_message(*shape), new_message(*shape)
     for event in events:

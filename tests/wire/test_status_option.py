@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from heliograph import carriers
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.cli import main
 from heliograph.database.database import Database
 from tests.support.factories import SECRET_KEY, open_carrier
@@ -35,7 +35,7 @@ class Operator:
         done = CliRunner().invoke(main, ["carrier", "set", "mtn", *arguments], env=self._env)
         return done.exit_code, done.stderr
 
-    async def outcome(self, smsc: Smsc, status: int) -> Outcome:
+    async def outcome(self, smsc: Smsc, status: int) -> SubmitOutcome:
         """Returns the outcome of one submission that the carrier answers with this status."""
         with self.db.read() as tx:
             settings = carriers.connection_settings(
@@ -55,18 +55,18 @@ def operator(sqlite_url: str, tmp_path: Path, smsc: Smsc) -> Operator:
 async def test_a_status_means_what_the_operator_says_until_it_is_the_default_again(
     smsc: Smsc, operator: Operator
 ) -> None:
-    assert await operator.outcome(smsc, 0x0B) is Outcome.REFUSED
+    assert await operator.outcome(smsc, 0x0B) is SubmitOutcome.REFUSED
     assert operator.types("--status", "0x0b=retry", "--status", "0x400=throttled") == (0, "")
     assert operator.types("--status", "0x45=refused") == (0, "")  # the others stay as they were set
     assert [await operator.outcome(smsc, status) for status in (0x0B, 0x400, 0x45)] == [
-        Outcome.RETRY,
-        Outcome.THROTTLED,
-        Outcome.REFUSED,
+        SubmitOutcome.RETRY,
+        SubmitOutcome.THROTTLED,
+        SubmitOutcome.REFUSED,
     ]
     assert operator.types("--status", "0x0B=default") == (0, "")
     assert [await operator.outcome(smsc, status) for status in (0x0B, 0x400)] == [
-        Outcome.REFUSED,
-        Outcome.THROTTLED,
+        SubmitOutcome.REFUSED,
+        SubmitOutcome.THROTTLED,
     ]
     operator.db.close()
 

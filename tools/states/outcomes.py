@@ -4,7 +4,7 @@ them is asked."""
 from collections.abc import Iterator
 from typing import Final
 
-from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
+from heliograph.carriers import ReceiptState, SubmitAnswer, SubmitOutcome
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.carrier.settle import refund_due, settle_answer, settle_receipt
 from heliograph.messages.changes.collect import Changes, MessageRow
@@ -20,7 +20,7 @@ def answers() -> Iterator[str]:
     yield "## What an answer to submit_sm makes of a message\n"
     yield from table(
         ("outcome", "the message", "credits"),
-        ((f"`{outcome.value}`", *_after_answer(outcome)) for outcome in Outcome),
+        ((f"`{outcome.value}`", *_after_answer(outcome)) for outcome in SubmitOutcome),
     )
     yield (
         "The code is `messages/carrier/settle.py: settle_answer`. After `throttled`, the service"
@@ -28,9 +28,9 @@ def answers() -> Iterator[str]:
     )
 
 
-def _after_answer(outcome: Outcome) -> tuple[str, str]:
+def _after_answer(outcome: SubmitOutcome) -> tuple[str, str]:
     """Returns what becomes of a queued message of one segment, and what of its credits."""
-    if outcome is Outcome.UNANSWERED:
+    if outcome is SubmitOutcome.UNANSWERED:
         return "stays `queued`; the segment is `in_doubt`", "as they are"
     told = []
     attempt = 1

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.carriers.smpp.outcomes import (
     BIND_REFUSALS,
     CREDENTIAL_FAULTS,
@@ -73,14 +73,14 @@ STATUS_MAX: Final = 0x4FF
 def statuses() -> Iterator[str]:
     """Yields the section about command_status."""
     yield "## command_status in an answer\n"
-    by_outcome: dict[Outcome, list[int]] = defaultdict(list)
+    by_outcome: dict[SubmitOutcome, list[int]] = defaultdict(list)
     for status in range(STATUS_MAX + 1):
         by_outcome[outcome_of(status, {})].append(status)
     yield from table(
         ("outcome", "command_status"),
         (
             (f"`{outcome.value}`", _named(outcome, by_outcome[outcome]))
-            for outcome in Outcome
+            for outcome in SubmitOutcome
             if outcome in by_outcome
         ),
     )
@@ -99,7 +99,7 @@ def statuses() -> Iterator[str]:
     yield "The table is `carriers/smpp/outcomes.py`.\n"
 
 
-def _named(outcome: Outcome, statuses: list[int]) -> str:
+def _named(outcome: SubmitOutcome, statuses: list[int]) -> str:
     named = ", ".join(
         f"0x{status:02X} {STATUS_NAMES[status]}" for status in statuses if status in STATUS_NAMES
     )

@@ -53,7 +53,7 @@ class Submission(msgspec.Struct, frozen=True):
     wants_receipt: bool = True
 
 
-class Outcome(Enum):
+class SubmitOutcome(Enum):
     """Classifies an answer to submit_sm. `carriers/smpp/outcomes.py` maps command_status values to
     these.
     """
@@ -77,7 +77,7 @@ class SubmitAnswer(msgspec.Struct, frozen=True):
     part: int
     parts: int
     attempt: int
-    outcome: Outcome
+    outcome: SubmitOutcome
     ref: str | None = None  # the carrier's message_id, as it printed it
     command_status: int = 0
     late: bool = False  # an answer that came after UNANSWERED had been reported for it

@@ -2,7 +2,7 @@
 Nothing leaves the machine.
 
 The recipient's last three digits choose what becomes of a submission
-(carriers/simulated_outcomes.py).
+(carriers/simulated_endings.py).
 
 It remembers in memory only. `close` hands over at once all receipts that it owes, so an orderly
 stop leaves no message without one: a late receipt then comes early rather than never. A killed
@@ -26,14 +26,14 @@ from heliograph.carriers.link import (
     TEXTS_KEPT_MAX,
     Inbox,
     LinkState,
-    Outcome,
     Outgoing,
     Receipt,
     ReceiptState,
     Submission,
     SubmitAnswer,
+    SubmitOutcome,
 )
-from heliograph.carriers.simulated_outcomes import LATE_S, simulated_outcome
+from heliograph.carriers.simulated_endings import LATE_S, simulated_ending
 from heliograph.text import split_segments
 
 RECEIPTS_OWED_MAX: Final = 100_000  # 30 MB; past it there is no room until some are stored
@@ -131,7 +131,7 @@ class SimulatorLink:
         if len(submissions) > room:
             self._loop.call_soon(
                 self._inbox.on_answers,
-                [_answer(submission, Outcome.UNSPENT) for submission in submissions[room:]],
+                [_answer(submission, SubmitOutcome.UNSPENT) for submission in submissions[room:]],
             )
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> None:
@@ -162,7 +162,7 @@ class SimulatorLink:
         unanswered = self._unanswered.take_all()
         if unanswered:
             self._inbox.on_answers(
-                [_answer(submission, Outcome.UNANSWERED) for submission in unanswered]
+                [_answer(submission, SubmitOutcome.UNANSWERED) for submission in unanswered]
             )
         owed = self._owed.take_all() + self._owed_late.take_all()
         if owed:
@@ -179,13 +179,13 @@ class SimulatorLink:
         # stands first in a ref: the refs of a time are a range of the index
         now_ms = clock.now_ms()
         for submission in unanswered.take_due(self._settings.window):
-            refused = simulated_outcome(submission.recipient).command_status
+            refused = simulated_ending(submission.recipient).command_status
             if refused:
-                answers.append(_answer(submission, Outcome.REFUSED, None, refused))
+                answers.append(_answer(submission, SubmitOutcome.REFUSED, None, refused))
                 continue
             ref = f"{now_ms:x}{self._process}{self._refs_made:08x}"
             self._refs_made += 1
-            answers.append(_answer(submission, Outcome.ACCEPTED, ref))
+            answers.append(_answer(submission, SubmitOutcome.ACCEPTED, ref))
             if submission.wants_receipt:
                 owed.append(OwedReceipt(ref, submission.sender, submission.recipient))
         if answers:
@@ -199,7 +199,7 @@ class SimulatorLink:
         soon: list[OwedReceipt] = []
         late: list[OwedReceipt] = []
         for each in owed:
-            is_late = simulated_outcome(each.recipient).is_late and len(late) < late_room
+            is_late = simulated_ending(each.recipient).is_late and len(late) < late_room
             (late if is_late else soon).append(each)
         self._owed.put(soon)
         self._owed_late.put(late)
@@ -214,18 +214,18 @@ class SimulatorLink:
             self._inbox.on_receipts([self._receipt(each) for each in due])
 
     def _receipt(self, owed: OwedReceipt) -> Receipt:
-        outcome = simulated_outcome(owed.recipient)
+        ending = simulated_ending(owed.recipient)
         token = self._receipts_made
         self._receipts_made += 1
         raw = (
             f"id:{owed.ref} sub:001"
-            f" dlvrd:{'001' if outcome.state is ReceiptState.DELIVRD else '000'}"
-            f" stat:{outcome.state.value} err:{outcome.error} text:"
+            f" dlvrd:{'001' if ending.state is ReceiptState.DELIVRD else '000'}"
+            f" stat:{ending.state.value} err:{ending.error} text:"
         )
         return Receipt(
             owed.ref,
-            outcome.state,
-            outcome.error,
+            ending.state,
+            ending.error,
             recipient=owed.recipient,
             sender=owed.sender,
             user_message_reference=None,
@@ -240,7 +240,7 @@ def _split(text: str, encoding: str) -> tuple[str, ...]:
 
 
 def _answer(
-    submission: Submission, outcome: Outcome, ref: str | None = None, command_status: int = 0
+    submission: Submission, outcome: SubmitOutcome, ref: str | None = None, command_status: int = 0
 ) -> SubmitAnswer:
     return SubmitAnswer(
         submission.message_id,

@@ -19,7 +19,7 @@ from heliograph.base.secrets import Keys
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease
 from heliograph.webhooks import deliver_sql
-from heliograph.webhooks.deliver_sql import LET_GO, OUTCOMES, TAKE, DeliveryRow, Holder, Target
+from heliograph.webhooks.deliver_sql import LET_GO, STORE_ENDED, TAKE, DeliveryRow, Holder, Target
 from heliograph.webhooks.endpoint_worker import EndpointWorker
 from heliograph.webhooks.endpoints import count_enabled
 from heliograph.webhooks.events import DELIVERIES_WAIT
@@ -219,7 +219,7 @@ class Deliveries:
         async with self._db.hot() as tx:
             missed = await deliver_sql.miss(tx, endpoint_id, BATCH_MAX)
             now_ms = clock.now_ms()
-            await OUTCOMES.rows(
+            await STORE_ENDED.rows(
                 tx,
                 [
                     DeliveryRow(

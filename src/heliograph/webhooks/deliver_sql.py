@@ -214,7 +214,7 @@ class DeliveryRow(Row, frozen=True):
 
 # No outcome follows another one (`DELIVERY` in webhooks/states.py): a delivery first waits again,
 # and then a replay has deleted its row here. So a row that there is stays as it is.
-OUTCOMES: Final = Insert("webhook_deliveries", DeliveryRow, "ON CONFLICT DO NOTHING")
+STORE_ENDED: Final = Insert("webhook_deliveries", DeliveryRow, "ON CONFLICT DO NOTHING")
 
 
 class Attempt(Row, frozen=True, rename={"number": "try"}):

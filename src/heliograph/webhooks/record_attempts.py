@@ -21,7 +21,7 @@ from heliograph.webhooks.deliver_sql import (
     ATTEMPTS,
     DONE,
     FAILING,
-    OUTCOMES,
+    STORE_ENDED,
     Attempt,
     DeliveryRow,
     FailingSince,
@@ -148,7 +148,7 @@ class Recorder:
                 key=_by_endpoint,
             ),
         )
-        await OUTCOMES.rows(tx, sorted((_result_of(tried) for tried in over), key=_by_endpoint))
+        await STORE_ENDED.rows(tx, sorted((_result_of(tried) for tried in over), key=_by_endpoint))
         first = ids.new_number()
         await ATTEMPTS.rows(
             tx,

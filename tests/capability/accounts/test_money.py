@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, ServiceError
-from heliograph.carriers import Outcome, current_rates
+from heliograph.carriers import SubmitOutcome, current_rates
 from heliograph.messages.sweeps import fail_expired
 from heliograph.wallet import ledger
 from tests.support.books import assert_books_agree
@@ -49,7 +49,7 @@ async def test_of_a_dear_message_only_the_unaccepted_segments_are_paid_back(hous
     link = await house.submitted(text="x" * 400)
     one, two, three = link.submitted
     link.answer(one, three)
-    link.answer(two, outcome=Outcome.REFUSED)
+    link.answer(two, outcome=SubmitOutcome.REFUSED)
     await link.turn.run_once()
     assert (house.credits(), house.entries("sms_refund")) == (994, [3])
     house.assert_sound()
@@ -63,7 +63,7 @@ async def test_refunds_of_a_turn_are_one_entry_a_send(house: House) -> None:
     await house.send(phones(3, first=10))
     await house.send(phones(2, first=20), account_id=chidi)
     await link.turn.run_once()
-    link.answer(*link.open.values(), outcome=Outcome.REFUSED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.REFUSED)
     await link.turn.run_once()
     assert sorted(house.entries("sms_refund")) == [2, 3, 5]
     assert (house.credits(), house.credits(chidi)) == (1_000, 100)
@@ -81,7 +81,7 @@ async def test_a_refund_arms_the_alarm_again_that_a_charge_had_fired(house: Hous
     await house.send()
     assert not armed()
     while link.open:
-        link.answer(*link.open.values(), outcome=Outcome.REFUSED)
+        link.answer(*link.open.values(), outcome=SubmitOutcome.REFUSED)
         await link.turn.run_once()
     assert armed()
     house.assert_sound()
@@ -113,7 +113,9 @@ async def test_charges_refunds_and_the_operators_commands_at_once_lose_nothing(
             await link.turn.run_once()
             link.answer(
                 *link.open.values(),
-                outcome=(Outcome.ACCEPTED, Outcome.REFUSED, Outcome.THROTTLED)[k % 3],
+                outcome=(SubmitOutcome.ACCEPTED, SubmitOutcome.REFUSED, SubmitOutcome.THROTTLED)[
+                    k % 3
+                ],
             )
 
     loop = asyncio.get_running_loop()

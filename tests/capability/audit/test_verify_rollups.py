@@ -12,7 +12,7 @@ from alembic.operations import Operations
 from heliograph.audit.rollups import verify_rollups
 from heliograph.base import clock
 from heliograph.base.paging import first_id_of
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.messages.changes.rollups import MARKED_FOR_MS
 from heliograph.messages.reports.count_rollups import (
     COUNTS,
@@ -44,7 +44,7 @@ async def moved_on(house: House) -> None:
     first, second, _ = link.open.values()
     clock.move(LATE_MS)
     link.receive(link.answer(first)[0], None)
-    link.answer(second, outcome=Outcome.REFUSED, command_status=0x0B)
+    link.answer(second, outcome=SubmitOutcome.REFUSED, command_status=0x0B)
     await link.turn.run_once()
 
 

@@ -7,7 +7,7 @@ from heliograph import campaigns
 from heliograph.audit.tallies import verify_tallies
 from heliograph.base import clock
 from heliograph.base.paging import first_id_of
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.messages.retention.retention import MESSAGES, store_first_kept
 from heliograph.messages.tables import tallies
 from tests.support.capability.campaigning import sent
@@ -35,7 +35,7 @@ async def test_a_tally_that_is_not_what_its_messages_add_up_to_is_found(
     await link.turn.run_once()
     first, second, _ = link.open.values()
     link.receive(link.answer(first)[0], None)
-    link.answer(second, outcome=Outcome.REFUSED, command_status=0x0B)
+    link.answer(second, outcome=SubmitOutcome.REFUSED, command_status=0x0B)
     await link.turn.run_once()
     house.assert_sound()
     is_, says = TAMPERED[figure]

@@ -11,7 +11,7 @@ from heliograph import campaigns, contacts
 from heliograph.audit.audit import audit
 from heliograph.base import clock
 from heliograph.campaigns.advance import Advancer
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.contacts import ContactOwner, ContactPatch
 from heliograph.messages.accept import Chunker
 from heliograph.messages.groups import GroupTally
@@ -165,7 +165,7 @@ async def test_what_a_carrier_has_goes_on_and_what_it_gives_back_is_not_tried_ag
     )
     for submission, outcome in zip(
         list(running.link.open.values()),
-        (Outcome.ACCEPTED, Outcome.THROTTLED, Outcome.UNANSWERED),
+        (SubmitOutcome.ACCEPTED, SubmitOutcome.THROTTLED, SubmitOutcome.UNANSWERED),
         strict=True,
     ):
         running.link.answer(submission, outcome=outcome)

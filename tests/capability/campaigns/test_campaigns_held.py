@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from heliograph import campaigns
 from heliograph.base import clock
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import hold, release, settle_doubts
@@ -94,7 +94,12 @@ async def test_what_comes_back_while_it_is_paused_waits_too(house: House) -> Non
     with house.db.write() as tx:
         campaigns.pause(tx, running.campaign.id)
     await running.look()
-    outcomes = (Outcome.THROTTLED, Outcome.RETRY, Outcome.UNANSWERED, Outcome.ACCEPTED)
+    outcomes = (
+        SubmitOutcome.THROTTLED,
+        SubmitOutcome.RETRY,
+        SubmitOutcome.UNANSWERED,
+        SubmitOutcome.ACCEPTED,
+    )
     for submission, outcome in zip(list(running.link.open.values()), outcomes, strict=True):
         running.link.answer(submission, outcome=outcome)
     await running.link.turn.run_once()
@@ -131,7 +136,7 @@ async def test_what_comes_back_waits_for_a_decision_that_is_just_stored(
     running = Running(house, 3)
     await running.look()
     await running.link.turn.run_once()
-    running.link.answer(*list(running.link.open.values()), outcome=Outcome.THROTTLED)
+    running.link.answer(*list(running.link.open.values()), outcome=SubmitOutcome.THROTTLED)
     with psycopg.connect(house.db.url) as jobs:
         jobs.execute("UPDATE groups SET held = true")
         turn = asyncio.create_task(running.link.turn.run_once())

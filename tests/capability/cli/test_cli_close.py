@@ -15,7 +15,7 @@ from heliograph import accounts, campaigns, connect, wallet
 from heliograph.accounts.tables import account_history
 from heliograph.audit.charges import verify_charges
 from heliograph.base import clock, ids
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.connect.provision import Provisioned
 from heliograph.database.database import Database
 from heliograph.database.postgresql.snapshot import read_one_snapshot
@@ -223,7 +223,7 @@ async def test_messages_in_doubt_are_owed_until_the_operator_has_asked_the_carri
     link = await house.submitted(phones(2))
     on_the_wire = await asyncio.to_thread(told, run, account)
     assert on_the_wire[0] == ["message", "list", "--account", account, "--status", "queued"]
-    link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     commands = await asyncio.to_thread(told, run, account)
     assert commands[0][:6] == ["message", "settle", "--carrier", "carrier", "--account", account]
@@ -350,7 +350,7 @@ async def test_everything_is_told_at_once_and_settled_by_the_commands_as_they_st
 ) -> None:
     account = text(house.db, house.amina_id)
     link = await house.submitted(phones(2))
-    link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     await house.send(phones(3))
     await house.send(phones(4), sandbox=True, sender="SANDBOX")

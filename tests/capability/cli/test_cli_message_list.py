@@ -5,7 +5,7 @@ import re
 import pytest
 
 from heliograph.base import ids
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.messages.doubt import trace
 from tests.support.capability.commands import Run
 from tests.support.capability.doubtful import TEXT, Beside
@@ -26,8 +26,8 @@ def failed(house: House) -> list[str]:
             await link.turn.run_once()
         first, second, third = link.submitted
         link.answer(first)
-        link.answer(second, outcome=Outcome.REFUSED, command_status=0x0B)
-        link.answer(third, outcome=Outcome.REFUSED, command_status=0x401)
+        link.answer(second, outcome=SubmitOutcome.REFUSED, command_status=0x0B)
+        link.answer(third, outcome=SubmitOutcome.REFUSED, command_status=0x401)
         await link.turn.run_once()
         return [ids.text_of_raw("msg", row.id) for row in house.messages()]
 

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.base import clock, ids
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.messages import read
 from heliograph.messages.doubt import trace
 from heliograph.messages.tables import inflight
@@ -118,10 +118,10 @@ def test_a_message_is_as_old_in_doubt_as_the_last_of_its_segments(run: Run, besi
     async def make(house: House) -> None:
         link = await house.submitted(text=TEXT * 20)
         one, *others = link.submitted
-        link.answer(one, outcome=Outcome.UNANSWERED)
+        link.answer(one, outcome=SubmitOutcome.UNANSWERED)
         await link.turn.run_once()
         clock.move(by_ms=60_000)
-        link.answer(*others, outcome=Outcome.UNANSWERED)
+        link.answer(*others, outcome=SubmitOutcome.UNANSWERED)
         await link.turn.run_once()
 
     beside.do(make)

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.base import clock, ids
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.inbound import INBOUND_PREFIX
 from heliograph.inbound.answered_text import answered_text
 from heliograph.inbound.keywords import KeywordOwner, save_keyword_for
@@ -114,7 +114,7 @@ async def test_such_an_answer_is_not_sent_again_if_its_carrier_gives_it_back(lin
     link = house.turn()
     await link.turn.run_once()
     await line.says("STOP")
-    link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.THROTTLED)
     await link.turn.run_once()
     assert house.statuses() == [BLOCKED]
     house.assert_sound()

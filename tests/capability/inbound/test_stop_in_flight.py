@@ -9,7 +9,7 @@ import pytest
 
 from heliograph import senders
 from heliograph.base import clock
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.messages.carrier.withdrawn_by_opt_out import ACCEPTED_BESIDE_MS
 from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import inflight, queue
@@ -31,9 +31,11 @@ def line(house: House) -> Line:
     return Line(house, answers=False)
 
 
-@pytest.mark.parametrize("outcome", [Outcome.THROTTLED, Outcome.RETRY, Outcome.UNSPENT])
+@pytest.mark.parametrize(
+    "outcome", [SubmitOutcome.THROTTLED, SubmitOutcome.RETRY, SubmitOutcome.UNSPENT]
+)
 @awaited
-async def test_what_comes_back_is_blocked_and_refunded(line: Line, outcome: Outcome) -> None:
+async def test_what_comes_back_is_blocked_and_refunded(line: Line, outcome: SubmitOutcome) -> None:
     house = line.house
     before = house.credits()
     await house.send([PHONE, OTHER])
@@ -67,7 +69,7 @@ async def test_of_a_long_text_the_segments_that_no_carrier_accepted_are_refunded
     first, second, third = link.open.values()
     await line.says("STOP")
     link.answer(first)
-    link.answer(second, outcome=Outcome.THROTTLED)
+    link.answer(second, outcome=SubmitOutcome.THROTTLED)
     await link.turn.run_once()
     assert house.statuses() == ["failed/blocked"]
     assert house.credits() == before - 3, "the third segment is still on the wire"
@@ -92,7 +94,7 @@ async def test_an_opt_out_of_one_sender_blocks_that_senders_texts_alone(line: Li
     link = house.turn()
     await link.turn.run_once()
     await line.says("stop")
-    link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.THROTTLED)
     await link.turn.run_once()
     assert house.statuses() == ["failed/blocked", "queued"]
 
@@ -109,7 +111,7 @@ async def test_what_passes_the_opt_out_is_tried_again(house: House) -> None:
         link = house.turn()
         await link.turn.run_once()
         assert len(link.open) == 2
-        link.answer(*link.open.values(), outcome=Outcome.UNSPENT)
+        link.answer(*link.open.values(), outcome=SubmitOutcome.UNSPENT)
         await link.turn.run_once()
         assert house.statuses() == ["queued"] * 2
         await link.turn.run_once()
@@ -126,7 +128,7 @@ async def test_an_answer_to_help_is_tried_again_and_stays_at_the_next_stop(house
     await link.turn.run_once()
     clock.move(by_ms=1)
     await line.says("STOP")
-    link.answer(*link.open.values(), outcome=Outcome.UNSPENT)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.UNSPENT)
     await link.turn.run_once()
     await line.says("STOP")
     assert house.statuses() == ["queued", "queued"]
@@ -156,7 +158,7 @@ async def test_what_was_accepted_beside_a_stop_is_not_tried_again(house: House) 
     await house.send(PHONE, "Accepted beside it.", transactional=True)
     link = house.turn()
     await link.turn.run_once()
-    link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.THROTTLED)
     await link.turn.run_once()
     assert house.statuses() == ["failed/blocked"]
     house.assert_sound()
@@ -184,7 +186,7 @@ async def test_what_passes_an_opt_out_passes_a_later_one_of_its_sender(
     line.number_has(opt_out_scope="sender")
     await line.says("STOP")
     if place == "with a carrier":
-        link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
+        link.answer(*link.open.values(), outcome=SubmitOutcome.THROTTLED)
         await link.turn.run_once()
     assert house.statuses() == ["queued"]
     assert len(line.out()) == 2
@@ -195,7 +197,7 @@ async def test_what_passes_an_opt_out_passes_a_later_one_of_its_sender(
 async def test_who_says_start_before_it_comes_back_gets_it(line: Line) -> None:
     link = await line.house.submitted(PHONE)
     await line.says("STOP", "START")
-    link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.THROTTLED)
     await link.turn.run_once()
     assert line.house.statuses() == ["queued"]
 
@@ -205,7 +207,7 @@ async def test_what_is_in_doubt_is_not_sent_once_more(line: Line) -> None:
     house = line.house
     link = await house.submitted(PHONE)
     await line.says("STOP")
-    link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     clock.move(by_ms=LATER_MS)
     try:
@@ -239,7 +241,7 @@ async def test_what_a_turn_is_just_giving_back_is_found(gated_house: House) -> N
     line, db = Line(house, answers=False), house.db
     assert isinstance(db, GatedDatabase)
     link = await house.submitted(PHONE)
-    link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.THROTTLED)
     db.held, db.gate = asyncio.Event(), (gate := asyncio.Event())
     giving_back = asyncio.create_task(link.turn.run_once())
     await db.held.wait()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from heliograph import pricing
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, HOUR_MS
-from heliograph.carriers import Outcome, ReceiptState, current_rates, remove_carrier, routing
+from heliograph.carriers import ReceiptState, SubmitOutcome, current_rates, remove_carrier, routing
 from heliograph.jobs.carrier_figures import CarrierCounter
 from heliograph.messages.states import all_parts
 from heliograph.messages.sweeps import fail_expired, fail_over
@@ -25,7 +25,12 @@ from tests.support.capability.sweeping import routes
 from tests.support.factories import awaited, open_carrier, open_route, phones
 
 TEXTS = ("hello", "x" * 161, "x" * 500)
-ANSWERS = (*[Outcome.ACCEPTED] * 6, Outcome.REFUSED, Outcome.RETRY, Outcome.UNSPENT)
+ANSWERS = (
+    *[SubmitOutcome.ACCEPTED] * 6,
+    SubmitOutcome.REFUSED,
+    SubmitOutcome.RETRY,
+    SubmitOutcome.UNSPENT,
+)
 RECEIPTS = (*[ReceiptState.DELIVRD] * 4, ReceiptState.UNDELIV, ReceiptState.EXPIRED)
 NIGERIA = "2348031234567"
 
@@ -48,7 +53,7 @@ async def answered(link: ScriptedLink, chance: random.Random) -> None:
     for submission in list(link.open.values()):
         outcome = chance.choice(ANSWERS)
         (ref,) = link.answer(submission, outcome=outcome)
-        if outcome is Outcome.ACCEPTED and chance.random() < 0.7:
+        if outcome is SubmitOutcome.ACCEPTED and chance.random() < 0.7:
             link.receive(ref, submission.recipient, chance.choice(RECEIPTS))
     await link.turn.run_once()
 

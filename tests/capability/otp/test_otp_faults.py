@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from heliograph.audit.charges import verify_charges
 from heliograph.base import clock
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.messages.tables import sends
 from heliograph.otp import Eraser
 from heliograph.otp.erase import ERASED_AFTER_MS
@@ -167,7 +167,7 @@ async def test_codes_go_before_all_bulk_and_are_never_sent_twice(otp_house: OtpH
     await link.turn.run_once()
     first = link.submitted[0]
     assert (first.recipient, first.data.priority, first.data.validity_s // 10) == (PHONE, 1, 29)
-    link.answer(first, outcome=Outcome.UNANSWERED)
+    link.answer(first, outcome=SubmitOutcome.UNANSWERED)
     clock.move(200_000)
     for _ in range(3):
         await link.turn.run_once()

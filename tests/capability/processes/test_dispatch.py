@@ -14,7 +14,7 @@ from heliograph import carriers
 from heliograph.base import clock
 from heliograph.base.errors import InvalidRequest, Unavailable
 from heliograph.base.settings import Settings
-from heliograph.carriers import SIMULATOR_ID, LinkState, Outcome, carrier_states
+from heliograph.carriers import SIMULATOR_ID, LinkState, SubmitOutcome, carrier_states
 from heliograph.carriers.manage import DOWN_MS
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.tables import carriers as carriers_table
@@ -182,7 +182,7 @@ async def test_a_carrier_whose_sweep_fails_stops_no_others(house: House) -> None
     for carrier_id in recipients:
         link = house.turn(carrier_id=carrier_id)
         await link.turn.run_once()
-        link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+        link.answer(*link.open.values(), outcome=SubmitOutcome.UNANSWERED)
         await link.turn.run_once()
     carrier = dispatch(house)
     await carrier.start()

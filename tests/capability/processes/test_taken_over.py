@@ -11,7 +11,7 @@ import pytest
 
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
-from heliograph.carriers import LinkState, Outcome, Outgoing, Submission
+from heliograph.carriers import LinkState, Outgoing, Submission, SubmitOutcome
 from heliograph.database.hot import HotTx
 from heliograph.database.leases import Lease
 from heliograph.messages.carrier import claim as claims
@@ -92,7 +92,7 @@ async def test_what_the_retired_give_back_or_lose_is_the_successors(house: House
     late.state = LinkState.BACKING_OFF
     await late.turn.run_once()  # gives back what it thinks it has claimed
     # and were it to think that it has lost them
-    late.answer(*successor.submitted, outcome=Outcome.UNANSWERED)
+    late.answer(*successor.submitted, outcome=SubmitOutcome.UNANSWERED)
     await late.turn.run_once()
     assert (
         house.count(inflight, inflight.c.worker == SUCCESSOR, inflight.c.state == "submitting") == 5
@@ -115,7 +115,7 @@ async def test_what_the_retired_give_back_leaves_the_successors_doubt(house: Hou
     await house.succeeded()
     successor = house.turn(worker=SUCCESSOR)
     await successor.turn.run_once()
-    successor.answer(*successor.submitted, outcome=Outcome.UNANSWERED)
+    successor.answer(*successor.submitted, outcome=SubmitOutcome.UNANSWERED)
     await successor.turn.run_once()
     late.state = LinkState.BACKING_OFF
     house.may_write = False
@@ -134,7 +134,7 @@ async def test_an_answer_that_is_recorded_twice_leaves_anothers_doubt(
     gave back.
     """
     first = await house.submitted(phones(1), kind=kind)
-    first.answer(*first.submitted, outcome=Outcome.THROTTLED)
+    first.answer(*first.submitted, outcome=SubmitOutcome.THROTTLED)
     first.turn.claiming = False
     house.db.fates = ["reply lost"]
     with pytest.raises(Unavailable):
@@ -144,7 +144,7 @@ async def test_an_answer_that_is_recorded_twice_leaves_anothers_doubt(
     clock.move(by_ms=1_000)
     second = house.turn(worker=second_epoch.number)
     await second.turn.run_once()
-    second.answer(*second.submitted, outcome=Outcome.UNANSWERED)
+    second.answer(*second.submitted, outcome=SubmitOutcome.UNANSWERED)
     await second.turn.run_once()
     await first.turn.run_once()
     clock.move(by_ms=1_000)
@@ -164,7 +164,7 @@ async def test_a_part_that_was_accepted_while_another_process_claims_goes_out_on
     house = postgresql_house
     first = await house.submitted(phones(1), TEN_SEGMENTS)
     throttled, *others = first.submitted
-    first.answer(throttled, outcome=Outcome.THROTTLED)
+    first.answer(throttled, outcome=SubmitOutcome.THROTTLED)
     first.turn.claiming = False
     await first.turn.run_once()
     clock.move(by_ms=1_000)
@@ -200,7 +200,7 @@ async def test_a_claim_waits_for_nobody_who_is_about_to_store_an_answer(
     house = postgresql_house
     first = await house.submitted(phones(1), TEN_SEGMENTS)
     throttled, *others = first.submitted
-    first.answer(throttled, outcome=Outcome.THROTTLED)
+    first.answer(throttled, outcome=SubmitOutcome.THROTTLED)
     first.turn.claiming = False
     await first.turn.run_once()
     clock.move(by_ms=1_000)
@@ -244,7 +244,7 @@ async def test_what_is_paid_back_is_not_sent_after_all(
     house = postgresql_house
     first = await house.submitted(phones(1), "x" * 300)
     refused, throttled = first.submitted
-    first.answer(throttled, outcome=Outcome.THROTTLED)
+    first.answer(throttled, outcome=SubmitOutcome.THROTTLED)
     first.turn.claiming = False
     await first.turn.run_once()
     clock.move(by_ms=1_000)
@@ -258,7 +258,7 @@ async def test_what_is_paid_back_is_not_sent_after_all(
 
     async def claim_and_lose_time(*args: Any, **named: Any) -> claims.Claim:
         claimed = await claim(*args, **named)
-        first.answer(refused, outcome=Outcome.REFUSED)
+        first.answer(refused, outcome=SubmitOutcome.REFUSED)
         storing.append(asyncio.create_task(first.turn.run_once()))
         await asyncio.wait(storing, timeout=0.3)
         return claimed
@@ -284,7 +284,7 @@ async def test_a_message_that_somebody_settles_just_now_is_claimed_later(
     house = postgresql_house
     first = await house.submitted(phones(1), "x" * 300)
     accepted, throttled = first.submitted
-    first.answer(throttled, outcome=Outcome.THROTTLED)
+    first.answer(throttled, outcome=SubmitOutcome.THROTTLED)
     first.turn.claiming = False
     await first.turn.run_once()
     clock.move(by_ms=1_000)

@@ -10,7 +10,7 @@ import pytest
 from heliograph import accounts, wallet
 from heliograph.base import clock, ids
 from heliograph.base.errors import Unavailable
-from heliograph.carriers import Outcome, ReceiptState, current_rates
+from heliograph.carriers import ReceiptState, SubmitOutcome, current_rates
 from heliograph.messages.read.message import as_record, message_of
 from heliograph.messages.sweeps import fail_expired
 from heliograph.messages.tables import messages
@@ -37,7 +37,7 @@ def void(_: object) -> None:
 
 
 def refused(link: ScriptedLink) -> None:
-    link.answer(*link.open.values(), outcome=Outcome.REFUSED, command_status=0x0B)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.REFUSED, command_status=0x0B)
 
 
 STORIES: dict[str, tuple[Story, list[str]]] = {

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from heliograph.base import clock, ids
 from heliograph.database.database import Database
 from heliograph.webhooks import deliver_sql, endpoints, replay
-from heliograph.webhooks.deliver_sql import OUTCOMES, DeliveryRow, WaitingEvents
+from heliograph.webhooks.deliver_sql import STORE_ENDED, DeliveryRow, WaitingEvents
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.record_attempts import TRIES_MAX, AttemptResult, Recorder
 from heliograph.webhooks.states import (
@@ -50,7 +50,7 @@ async def test_a_delivery_comes_to_the_states_that_its_table_allows_and_to_no_ot
     elif to == MISSED:
         async with db.hot() as hot:
             missed = await deliver_sql.miss(hot, here.id, 10)
-            await OUTCOMES.rows(
+            await STORE_ENDED.rows(
                 hot,
                 [
                     DeliveryRow(
@@ -112,7 +112,7 @@ async def test_an_outcome_stays_until_the_delivery_waits_again(db: Database, was
                     answer="again",
                     at_ms=before.at_ms + 1,
                 )
-                await OUTCOMES.rows(hot, [row])
+                await STORE_ENDED.rows(hot, [row])
     await db.close_hot()
     with db.read() as tx:
         assert tx.execute(query).one() == before

@@ -22,7 +22,7 @@ from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits
 from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.campaigns.states import WrongState
-from heliograph.carriers import Outcome, ReceiptState
+from heliograph.carriers import ReceiptState, SubmitOutcome
 from heliograph.messages.groups import GroupTally, tally_of
 from heliograph.messages.sweeps import fail_expired, settle_doubts
 from heliograph.messages.tables import inflight, messages, queue
@@ -35,14 +35,14 @@ from tests.support.property.lives import lives
 from tests.support.property.one_campaign import AHEAD, OneCampaign
 
 FATES = st.lists(st.sampled_from(["", "", "", "lost", "reply lost"]), max_size=4)
-OUTCOMES = st.lists(
+STORE_ENDED = st.lists(
     st.sampled_from(
         [
-            *[Outcome.ACCEPTED] * 6,
-            Outcome.REFUSED,
-            Outcome.THROTTLED,
-            Outcome.RETRY,
-            Outcome.UNANSWERED,
+            *[SubmitOutcome.ACCEPTED] * 6,
+            SubmitOutcome.REFUSED,
+            SubmitOutcome.THROTTLED,
+            SubmitOutcome.RETRY,
+            SubmitOutcome.UNANSWERED,
         ]
     ),
     max_size=8,
@@ -140,14 +140,14 @@ class Campaigning(OneCampaign):
         if self.row().status_reason == "insufficient_credits":
             self.seen.add("out of credits")
 
-    @rule(outcomes=OUTCOMES, receipts=st.integers(0, 6))
-    def turn(self, outcomes: list[Outcome], receipts: int) -> None:
+    @rule(outcomes=STORE_ENDED, receipts=st.integers(0, 6))
+    def turn(self, outcomes: list[SubmitOutcome], receipts: int) -> None:
         """Gives the carrier its turn: what it has answered and reported is stored, and what waits
         is handed to it.
         """
         for submission, outcome in zip(list(self.link.open.values()), outcomes, strict=False):
             [ref] = self.link.answer(submission, outcome=outcome)
-            if outcome is Outcome.ACCEPTED:
+            if outcome is SubmitOutcome.ACCEPTED:
                 self.unreceipted.append((ref, submission.recipient))
         for _ in range(min(receipts, len(self.unreceipted))):
             self.link.receive(*self.unreceipted.pop(0), ReceiptState.DELIVRD)
@@ -281,7 +281,7 @@ class Campaigning(OneCampaign):
             if self.status() == "paused":
                 self.command("resume", True)
             self.look([], 0)
-            self.turn([Outcome.ACCEPTED] * 8, 6)
+            self.turn([SubmitOutcome.ACCEPTED] * 8, 6)
             self.run(fail_expired(self.house.db, clock.now_ms()))
             self.move(by_ms=121_000)  # what is in doubt is sent once more
             self.run(
@@ -331,7 +331,7 @@ class Campaigning(OneCampaign):
                 )
         for _ in range(10):  # what is in doubt counts as queued, and may leave no room
             self.look([], 0)
-            self.turn([Outcome.ACCEPTED] * 8, 6)
+            self.turn([SubmitOutcome.ACCEPTED] * 8, 6)
         if self.row().status_reason == "insufficient_credits":
             self.top_up(100)
             self.look([], 0)

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 import uvloop
 
 from heliograph.base import ids
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.doubt.decide import Decision, DecisionResult, decide, read_decided_by
 from heliograph.messages.tables import operator_decisions
@@ -40,7 +40,7 @@ async def in_doubt(
 
 async def unanswered(link: ScriptedLink) -> None:
     while link.open:
-        link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+        link.answer(*link.open.values(), outcome=SubmitOutcome.UNANSWERED)
         await link.turn.run_once()
 
 

@@ -2,7 +2,7 @@
 
 from heliograph import senders
 from heliograph.base import clock
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.doubt.receipts import match_doubts
 from tests.support.capability.sending import House, ScriptedLink
@@ -26,7 +26,7 @@ async def in_doubt(
     for text in texts or ("hello",):
         await house.send(to, text, sender=sender)
     await link.turn.run_once()
-    link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     return link
 

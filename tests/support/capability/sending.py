@@ -18,12 +18,12 @@ from heliograph.base import clock
 from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.carriers import (
     LinkState,
-    Outcome,
     Outgoing,
     Receipt,
     ReceiptState,
     Submission,
     SubmitAnswer,
+    SubmitOutcome,
     carrier_states,
     routing,
 )
@@ -151,12 +151,12 @@ class ScriptedLink:
 
     async def close(self, grace_s: float) -> None:
         self.state = LinkState.CLOSED
-        self.answer(*self.open.values(), outcome=Outcome.UNANSWERED)
+        self.answer(*self.open.values(), outcome=SubmitOutcome.UNANSWERED)
 
     def answer(
         self,
         *submissions: Submission,
-        outcome: Outcome = Outcome.ACCEPTED,
+        outcome: SubmitOutcome = SubmitOutcome.ACCEPTED,
         ref: str | None = None,
         late: bool = False,
         command_status: int = 0,
@@ -167,7 +167,7 @@ class ScriptedLink:
         refs = []
         for submission in submissions:
             self.refs += 1
-            accepted_ref = (ref or f"{self.refs:x}a") if outcome is Outcome.ACCEPTED else None
+            accepted_ref = (ref or f"{self.refs:x}a") if outcome is SubmitOutcome.ACCEPTED else None
             refs.append(accepted_ref or "")
             if not late:
                 self.open.pop((submission.message_id, submission.part), None)

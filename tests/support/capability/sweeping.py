@@ -3,7 +3,7 @@
 from typing import Any
 
 from heliograph.base import clock
-from heliograph.carriers import Outcome, routing
+from heliograph.carriers import SubmitOutcome, routing
 from heliograph.database.database import Database
 from heliograph.messages.sweeps import settle_doubts
 from tests.support.capability.sending import House, ScriptedLink
@@ -15,7 +15,7 @@ async def in_doubt(
 ) -> ScriptedLink:
     """Makes a send whose answers never came."""
     link = await house.submitted(list(to) or PHONE, text, kind=kind, **more)
-    link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     return link
 

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, Unavailable
-from heliograph.carriers import Outcome, ReceiptState, Submission
+from heliograph.carriers import ReceiptState, Submission, SubmitOutcome
 from heliograph.messages.accept.batch import SendResult as Accepted
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.doubt.receipts import match_doubts
@@ -45,7 +45,9 @@ TEXTS = {1: "hello", 2: "x" * 161, 4: "x" * 500}
 FATES = st.sampled_from(["", "", "", "lost", "reply lost"])
 
 
-OUTCOMES = st.sampled_from([*[Outcome.ACCEPTED] * 6, *[Outcome.REFUSED] * 2, *Outcome])
+STORE_ENDED = st.sampled_from(
+    [*[SubmitOutcome.ACCEPTED] * 6, *[SubmitOutcome.REFUSED] * 2, *SubmitOutcome]
+)
 
 
 RECEIPTS = st.sampled_from([*[ReceiptState.DELIVRD] * 8, *ReceiptState])
@@ -178,22 +180,24 @@ class Money(RuleBasedStateMachine):
             self.seen.add("a correction downward" if credits < 0 else "a correction upward")
 
     @rule(
-        answers=st.lists(OUTCOMES, min_size=2, max_size=5),
+        answers=st.lists(STORE_ENDED, min_size=2, max_size=5),
         receipts=st.lists(RECEIPTS, max_size=4),
         fate=FATES,
     )
-    def turn(self, answers: list[Outcome], receipts: list[ReceiptState], fate: str) -> None:
+    def turn(self, answers: list[SubmitOutcome], receipts: list[ReceiptState], fate: str) -> None:
         """Lets the carrier answer some of what is on the wire, and send receipts for some of what
         it has taken; then comes a turn.
         """
         for submission, outcome in zip(list(self.link.open.values()), answers, strict=False):
             (ref,) = self.link.answer(
-                submission, outcome=outcome, command_status=8 if outcome is Outcome.RETRY else 0
+                submission,
+                outcome=outcome,
+                command_status=8 if outcome is SubmitOutcome.RETRY else 0,
             )
             self.note(submission, outcome)
-            if outcome is Outcome.ACCEPTED:
+            if outcome is SubmitOutcome.ACCEPTED:
                 self.unreceipted.append((ref, submission.recipient))
-            elif outcome is Outcome.UNANSWERED:
+            elif outcome is SubmitOutcome.UNANSWERED:
                 self.unanswered.append(submission)
         for receipt in receipts[: len(self.unreceipted)]:
             self.link.receive(*self.unreceipted.pop(), receipt)
@@ -212,27 +216,31 @@ class Money(RuleBasedStateMachine):
             assert self.doubts[segment] <= 1  # in doubt once: sent once more; twice: never again
             self.spent.add(segment)
 
-    def note(self, submission: Submission, outcome: Outcome) -> None:
+    def note(self, submission: Submission, outcome: SubmitOutcome) -> None:
         segment = (submission.message_id, submission.part)
-        if outcome is Outcome.ACCEPTED:
+        if outcome is SubmitOutcome.ACCEPTED:
             self.spent.add(segment)
             self.accepted_parts[submission.message_id] |= submission.parts
             if submission.message_id in self.terminal:
                 self.taken_after_all.add(submission.message_id)
-        elif outcome is not Outcome.REFUSED:
+        elif outcome is not SubmitOutcome.REFUSED:
             self.spent.discard(segment)
-            self.doubts[segment] += outcome is Outcome.UNANSWERED
+            self.doubts[segment] += outcome is SubmitOutcome.UNANSWERED
 
     @precondition(lambda self: self.unanswered)
-    @rule(outcome=st.sampled_from([Outcome.ACCEPTED, Outcome.REFUSED, Outcome.THROTTLED]))
-    def answer_late(self, outcome: Outcome) -> None:
+    @rule(
+        outcome=st.sampled_from(
+            [SubmitOutcome.ACCEPTED, SubmitOutcome.REFUSED, SubmitOutcome.THROTTLED]
+        )
+    )
+    def answer_late(self, outcome: SubmitOutcome) -> None:
         submission = self.unanswered.pop()
         self.link.answer(submission, outcome=outcome, late=True)
         segment = (submission.message_id, submission.part)
         is_in_doubt = segment not in self.link.open  # else it was sent once more meanwhile
         self.doubts[segment] -= is_in_doubt
         self.late.append((segment, is_in_doubt))
-        if outcome is Outcome.ACCEPTED:
+        if outcome is SubmitOutcome.ACCEPTED:
             self.note(submission, outcome)
 
     @precondition(lambda self: self.sent)
@@ -327,11 +335,11 @@ class Money(RuleBasedStateMachine):
         for _ in range(8):
             self.turn(
                 [
-                    Outcome.ACCEPTED,
-                    Outcome.REFUSED,
-                    Outcome.ACCEPTED,
-                    Outcome.ACCEPTED,
-                    Outcome.UNANSWERED,
+                    SubmitOutcome.ACCEPTED,
+                    SubmitOutcome.REFUSED,
+                    SubmitOutcome.ACCEPTED,
+                    SubmitOutcome.ACCEPTED,
+                    SubmitOutcome.UNANSWERED,
                 ],
                 [ReceiptState.DELIVRD, ReceiptState.UNDELIV],
                 "",

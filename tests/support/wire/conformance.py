@@ -12,10 +12,10 @@ from collections import Counter
 from heliograph.carriers.link import (
     Link,
     LinkState,
-    Outcome,
     ReceiptState,
     Submission,
     SubmitAnswer,
+    SubmitOutcome,
 )
 from heliograph.text import segments
 from tests.support.wire.recorder import Recorder, outgoing, prepared, submit_all
@@ -70,7 +70,7 @@ async def each_submission_is_answered_exactly_once(link: Link, inbox: Recorder) 
     await submit_all(link, inbox, submissions)
     await inbox.settle(0.2)
     assert Counter(map(identity, inbox.answers)) == Counter(map(identity, submissions))
-    assert set(inbox.outcomes()) == {Outcome.ACCEPTED}
+    assert set(inbox.outcomes()) == {SubmitOutcome.ACCEPTED}
     assert all(answer.ref and not answer.late for answer in inbox.answers)
     assert len({answer.ref for answer in inbox.answers}) == len(submissions)
 
@@ -115,7 +115,7 @@ async def closing_reports_what_is_outstanding_before_it_returns(
     link.submit(submissions)
     await link.close(grace_s=0)
     assert Counter(map(identity, inbox.answers)) == Counter(map(identity, submissions))
-    assert set(inbox.outcomes()) <= {Outcome.ACCEPTED, Outcome.UNANSWERED}
+    assert set(inbox.outcomes()) <= {SubmitOutcome.ACCEPTED, SubmitOutcome.UNANSWERED}
 
 
 async def closing_waits_for_answers_that_are_on_their_way(link: Link, inbox: Recorder) -> None:
@@ -123,7 +123,7 @@ async def closing_waits_for_answers_that_are_on_their_way(link: Link, inbox: Rec
     submissions = prepared(link, link.room())
     link.submit(submissions)
     await link.close(grace_s=5)
-    assert inbox.outcomes() == [Outcome.ACCEPTED] * len(submissions)
+    assert inbox.outcomes() == [SubmitOutcome.ACCEPTED] * len(submissions)
 
 
 async def what_comes_after_the_end_is_unspent(link: Link, inbox: Recorder) -> None:
@@ -132,7 +132,7 @@ async def what_comes_after_the_end_is_unspent(link: Link, inbox: Recorder) -> No
     await link.close(grace_s=1)
     link.submit(submissions)
     await inbox.until_answered(2)
-    assert inbox.outcomes() == [Outcome.UNSPENT] * 2
+    assert inbox.outcomes() == [SubmitOutcome.UNSPENT] * 2
     assert Counter(map(identity, inbox.answers)) == Counter(map(identity, submissions))
 
 

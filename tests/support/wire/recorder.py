@@ -12,11 +12,11 @@ from heliograph.carriers.link import (
     HandsetText,
     Link,
     LinkState,
-    Outcome,
     Outgoing,
     Receipt,
     Submission,
     SubmitAnswer,
+    SubmitOutcome,
 )
 from heliograph.carriers.smpp import SmppSettings
 from heliograph.carriers.smpp.link import SmppLink
@@ -99,7 +99,7 @@ class Recorder:
         """Waits until the state was reported so often in all."""
         await self.until(lambda: [each for each, _ in self.states].count(state) == times)
 
-    def outcomes(self) -> list[Outcome]:
+    def outcomes(self) -> list[SubmitOutcome]:
         return [answer.outcome for answer in self.answers]
 
 

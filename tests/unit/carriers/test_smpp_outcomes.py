@@ -4,13 +4,13 @@ answer").
 
 import pytest
 
-from heliograph.carriers.link import Outcome
+from heliograph.carriers.link import SubmitOutcome
 from heliograph.carriers.smpp.outcomes import outcome_of
 
 TABLE = {
-    Outcome.ACCEPTED: [0x00],
-    Outcome.THROTTLED: [0x58, 0x14],
-    Outcome.RETRY: [
+    SubmitOutcome.ACCEPTED: [0x00],
+    SubmitOutcome.THROTTLED: [0x58, 0x14],
+    SubmitOutcome.RETRY: [
         0x08,
         0x64,
         0x45,
@@ -25,8 +25,8 @@ TABLE = {
         0x100,
         0xFFFFFFFF,
     ],
-    Outcome.UNSPENT: [0x04, 0x05, 0x0D, 0x0E, 0x0F],
-    Outcome.REFUSED: [
+    SubmitOutcome.UNSPENT: [0x04, 0x05, 0x0D, 0x0E, 0x0F],
+    SubmitOutcome.REFUSED: [
         *(
             0x01,
             0x02,
@@ -55,14 +55,14 @@ TABLE = {
     ("outcome", "status"),
     [(outcome, status) for outcome, statuses in TABLE.items() for status in statuses],
 )
-def test_a_status_has_its_outcome(outcome: Outcome, status: int) -> None:
+def test_a_status_has_its_outcome(outcome: SubmitOutcome, status: int) -> None:
     assert outcome_of(status, {}) is outcome
 
 
 def test_a_carrier_s_own_reading_goes_first() -> None:
-    overrides = {0x08: Outcome.REFUSED, 0x45: Outcome.THROTTLED}
+    overrides = {0x08: SubmitOutcome.REFUSED, 0x45: SubmitOutcome.THROTTLED}
     assert [outcome_of(status, overrides) for status in (0x08, 0x45, 0x58)] == [
-        Outcome.REFUSED,
-        Outcome.THROTTLED,
-        Outcome.THROTTLED,
+        SubmitOutcome.REFUSED,
+        SubmitOutcome.THROTTLED,
+        SubmitOutcome.THROTTLED,
     ]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from heliograph.carriers.link import Outcome, Submission
+from heliograph.carriers.link import Submission, SubmitOutcome
 from heliograph.carriers.smpp import SmppSettings
 from heliograph.carriers.smpp.enquire_link import PeerState, SilenceWatch
 from heliograph.carriers.smpp.window import LATE_KEPT_MAX, Window
@@ -63,14 +63,14 @@ def test_a_window_gives_each_submission_one_answer_and_one_more_if_late() -> Non
     window.waiting.update({1: (submission(1), 10.0), 2: (submission(2), 20.0)})
     assert window.free() == 0
     assert [(answer.message_id[-1], answer.outcome) for answer in window.expire(15.0)] == [
-        ("1", Outcome.UNANSWERED)
+        ("1", SubmitOutcome.UNANSWERED)
     ]
     assert window.free() == 1
-    late = window.answer(1, Outcome.ACCEPTED, "ref", 0)
+    late = window.answer(1, SubmitOutcome.ACCEPTED, "ref", 0)
     assert late is not None
     assert (late.late, late.ref) == (True, "ref")
-    assert window.answer(1, Outcome.ACCEPTED, "ref", 0) is None
-    assert [answer.outcome for answer in window.give_up()] == [Outcome.UNANSWERED]
+    assert window.answer(1, SubmitOutcome.ACCEPTED, "ref", 0) is None
+    assert [answer.outcome for answer in window.give_up()] == [SubmitOutcome.UNANSWERED]
     assert window.give_up() == []
 
 
@@ -80,8 +80,8 @@ def test_a_window_remembers_only_so_many_late_ones() -> None:
         {number: (submission(number), 0.0) for number in range(LATE_KEPT_MAX + 5)}
     )
     assert len(window.expire(1.0)) == LATE_KEPT_MAX + 5
-    assert window.answer(4, Outcome.ACCEPTED, "ref", 0) is None
-    assert window.answer(5, Outcome.ACCEPTED, "ref", 0) is not None
+    assert window.answer(4, SubmitOutcome.ACCEPTED, "ref", 0) is None
+    assert window.answer(5, SubmitOutcome.ACCEPTED, "ref", 0) is not None
 
 
 @pytest.mark.parametrize(

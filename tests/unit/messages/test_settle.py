@@ -5,7 +5,7 @@ tests/property/test_settle_property.py.
 import pytest
 
 from heliograph.base import ids
-from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
+from heliograph.carriers import ReceiptState, SubmitAnswer, SubmitOutcome
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.carrier.settle import (
     agrees,
@@ -46,7 +46,7 @@ def message(
 
 
 def answer(
-    outcome: Outcome, part: int = 1, attempt: int = 1, command_status: int = 0
+    outcome: SubmitOutcome, part: int = 1, attempt: int = 1, command_status: int = 0
 ) -> SubmitAnswer:
     return SubmitAnswer(
         message_id=MESSAGE,
@@ -54,7 +54,7 @@ def answer(
         parts=1 << (part - 1),
         attempt=attempt,
         outcome=outcome,
-        ref="7f" if outcome is Outcome.ACCEPTED else None,
+        ref="7f" if outcome is SubmitOutcome.ACCEPTED else None,
         command_status=command_status,
     )
 
@@ -105,15 +105,15 @@ def again(changes: Changes) -> list[QueuedRun]:
 @pytest.mark.parametrize(
     ("outcome", "attempt", "back"),
     [
-        (Outcome.THROTTLED, 1, requeued(attempt=1, delay_ms=500)),
-        (Outcome.THROTTLED, 3, requeued(attempt=3, delay_ms=500)),
-        (Outcome.UNSPENT, 2, requeued(attempt=2, delay_ms=0)),
-        (Outcome.RETRY, 1, requeued(attempt=2, delay_ms=2_000)),
-        (Outcome.RETRY, 2, requeued(attempt=3, delay_ms=15_000)),
+        (SubmitOutcome.THROTTLED, 1, requeued(attempt=1, delay_ms=500)),
+        (SubmitOutcome.THROTTLED, 3, requeued(attempt=3, delay_ms=500)),
+        (SubmitOutcome.UNSPENT, 2, requeued(attempt=2, delay_ms=0)),
+        (SubmitOutcome.RETRY, 1, requeued(attempt=2, delay_ms=2_000)),
+        (SubmitOutcome.RETRY, 2, requeued(attempt=3, delay_ms=15_000)),
     ],
 )
 def test_a_passing_fault_brings_the_message_back_and_only_a_try_that_was_made_counts(
-    outcome: Outcome, attempt: int, back: QueuedRun
+    outcome: SubmitOutcome, attempt: int, back: QueuedRun
 ) -> None:
     row = message()
     assert again(settle(row, answer(outcome, attempt=attempt))) == [back]
@@ -121,9 +121,12 @@ def test_a_passing_fault_brings_the_message_back_and_only_a_try_that_was_made_co
 
 
 @pytest.mark.parametrize(
-    ("outcome", "attempt"), [(Outcome.REFUSED, 1), (Outcome.RETRY, 3), (Outcome.RETRY, 4)]
+    ("outcome", "attempt"),
+    [(SubmitOutcome.REFUSED, 1), (SubmitOutcome.RETRY, 3), (SubmitOutcome.RETRY, 4)],
 )
-def test_a_refusal_and_the_third_passing_fault_are_the_end(outcome: Outcome, attempt: int) -> None:
+def test_a_refusal_and_the_third_passing_fault_are_the_end(
+    outcome: SubmitOutcome, attempt: int
+) -> None:
     row = message()
     assert not settle(row, answer(outcome, attempt=attempt, command_status=0x0B)).requeued
     assert (row.status, row.error_code, row.failed_at_ms) == ("failed", "carrier_rejected", NOW_MS)
@@ -134,31 +137,38 @@ def test_a_refusal_and_the_third_passing_fault_are_the_end(outcome: Outcome, att
 def test_parts_that_come_back_in_one_turn_are_one_row_of_the_queue() -> None:
     row = message(3)
     changes = settle(
-        row, answer(Outcome.THROTTLED, 1), answer(Outcome.ACCEPTED, 2), answer(Outcome.THROTTLED, 3)
+        row,
+        answer(SubmitOutcome.THROTTLED, 1),
+        answer(SubmitOutcome.ACCEPTED, 2),
+        answer(SubmitOutcome.THROTTLED, 3),
     )
     assert again(changes) == [requeued(attempt=1, delay_ms=500, segments=3)]
     assert (row.status, row.parts_accepted) == ("queued", 0b010)
 
 
 @pytest.mark.parametrize(
-    "outcome", [Outcome.REFUSED, Outcome.RETRY, Outcome.THROTTLED, Outcome.UNSPENT]
+    "outcome",
+    [SubmitOutcome.REFUSED, SubmitOutcome.RETRY, SubmitOutcome.THROTTLED, SubmitOutcome.UNSPENT],
 )
 def test_of_an_attempt_that_was_taken_back_only_an_acceptance_still_counts(
-    outcome: Outcome,
+    outcome: SubmitOutcome,
 ) -> None:
     row = message()
     assert not settle(row, answer(outcome, attempt=3), taken_back=True).requeued
     assert (row.status, row.changed) == ("queued", False)
-    settle(row, answer(Outcome.ACCEPTED), taken_back=True)
+    settle(row, answer(SubmitOutcome.ACCEPTED), taken_back=True)
     assert (row.status, row.sent_at_ms) == ("sent", NOW_MS)
 
 
 @pytest.mark.parametrize(
-    "outcome", [Outcome.REFUSED, Outcome.RETRY, Outcome.THROTTLED, Outcome.UNSPENT]
+    "outcome",
+    [SubmitOutcome.REFUSED, SubmitOutcome.RETRY, SubmitOutcome.THROTTLED, SubmitOutcome.UNSPENT],
 )
-def test_a_message_that_has_failed_is_not_brought_back_by_its_other_parts(outcome: Outcome) -> None:
+def test_a_message_that_has_failed_is_not_brought_back_by_its_other_parts(
+    outcome: SubmitOutcome,
+) -> None:
     row = message(2)
-    assert not settle(row, answer(Outcome.REFUSED, 1), answer(outcome, 2)).requeued
+    assert not settle(row, answer(SubmitOutcome.REFUSED, 1), answer(outcome, 2)).requeued
     assert row.status == "failed"
 
 
@@ -192,8 +202,8 @@ def test_a_receipt_of_a_state_on_the_way_changes_nothing(state: ReceiptState) ->
 
 def test_segments_that_ask_for_no_receipt_count_as_delivered_once_accepted() -> None:
     row = message(2)
-    settle(row, answer(Outcome.ACCEPTED, 1), receipt_needless=True)
-    settle(row, answer(Outcome.ACCEPTED, 2))
+    settle(row, answer(SubmitOutcome.ACCEPTED, 1), receipt_needless=True)
+    settle(row, answer(SubmitOutcome.ACCEPTED, 2))
     assert (row.status, row.parts_delivered) == ("sent", 0b01)
     settle_receipt(row, 0b10, ReceiptState.DELIVRD, "000", NOW_MS)
     assert row.status == "delivered"

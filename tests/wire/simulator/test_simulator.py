@@ -10,7 +10,7 @@ from typing import Any, TypeVarTuple
 
 import pytest
 
-from heliograph.carriers import LinkState, Outcome, ReceiptState, SubmitAnswer
+from heliograph.carriers import LinkState, ReceiptState, SubmitAnswer, SubmitOutcome
 from heliograph.carriers.link import RECEIPTS_UNACKNOWLEDGED_MAX
 from heliograph.carriers.simulator import (
     RECEIPTS_LATE_MAX,
@@ -89,7 +89,9 @@ async def test_the_last_digits_choose_the_receipt(
         link.submit([submission])
         [receipt] = await inbox.until_received(1)
         [answer] = inbox.answers
-        assert answer == SubmitAnswer(submission.message_id, 1, 1, 1, Outcome.ACCEPTED, answer.ref)
+        assert answer == SubmitAnswer(
+            submission.message_id, 1, 1, 1, SubmitOutcome.ACCEPTED, answer.ref
+        )
         assert (receipt.ref, receipt.state, receipt.error) == (answer.ref, state, error)
         assert (receipt.recipient, receipt.sender) == (recipient, "AMINA")
         assert f"id:{answer.ref} ".encode() in receipt.raw
@@ -106,7 +108,7 @@ async def test_a_recipient_in_001_is_refused_at_submit_and_gets_no_receipt() -> 
             part=1,
             parts=1,
             attempt=1,
-            outcome=Outcome.REFUSED,
+            outcome=SubmitOutcome.REFUSED,
             ref=None,
             command_status=0x0B,
         )
@@ -178,8 +180,8 @@ async def test_what_the_window_has_no_room_for_is_unspent_and_the_rest_is_answer
         await inbox.until_answered(9)
         assert link.room() == 5
         outcomes = {answer.message_id: answer.outcome for answer in inbox.answers}
-        assert [outcomes[s.message_id] for s in submissions] == [Outcome.ACCEPTED] * 5 + [
-            Outcome.UNSPENT
+        assert [outcomes[s.message_id] for s in submissions] == [SubmitOutcome.ACCEPTED] * 5 + [
+            SubmitOutcome.UNSPENT
         ] * 4
         await link.close(0)
         assert (len(inbox.answers), len(inbox.receipts)) == (9, 5)
@@ -234,10 +236,11 @@ async def test_closing_hands_over_every_receipt_that_is_owed_the_late_ones_too()
 
 
 @pytest.mark.parametrize(
-    ("grace_s", "outcome", "receipts"), [(5.0, Outcome.ACCEPTED, 3), (0.0, Outcome.UNANSWERED, 0)]
+    ("grace_s", "outcome", "receipts"),
+    [(5.0, SubmitOutcome.ACCEPTED, 3), (0.0, SubmitOutcome.UNANSWERED, 0)],
 )
 async def test_only_what_was_accepted_before_the_end_has_a_receipt(
-    grace_s: float, outcome: Outcome, receipts: int
+    grace_s: float, outcome: SubmitOutcome, receipts: int
 ) -> None:
     async with simulator(SimulatorSettings(answer_delay_s=0.05)) as (link, inbox):
         link.submit(prepared(link, 3))

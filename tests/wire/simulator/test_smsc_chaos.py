@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from heliograph.carriers.link import LinkState, Outcome, ReceiptState
+from heliograph.carriers.link import LinkState, ReceiptState, SubmitOutcome
 from heliograph.carriers.smpp import SmppSettings, pdu
 from heliograph.carriers.smsc.chaos import DIALECTS, KINDS
 from tests.support.wire.raw_client import Served, read, serving, submission
@@ -68,14 +68,14 @@ async def test_our_own_client_shows_a_refused_bind_to_its_operator() -> None:
 @pytest.mark.parametrize(
     ("kind", "status", "outcome"),
     [
-        ("throttle", 0x58, Outcome.THROTTLED),
-        ("queue-full", 0x14, Outcome.THROTTLED),
-        ("refuse", 0x45, Outcome.RETRY),
-        ("refuse:0x0a", 0x0A, Outcome.REFUSED),
-        ("refuse:1026", 0x402, Outcome.RETRY),
+        ("throttle", 0x58, SubmitOutcome.THROTTLED),
+        ("queue-full", 0x14, SubmitOutcome.THROTTLED),
+        ("refuse", 0x45, SubmitOutcome.RETRY),
+        ("refuse:0x0a", 0x0A, SubmitOutcome.REFUSED),
+        ("refuse:1026", 0x402, SubmitOutcome.RETRY),
     ],
 )
-async def test_a_submission_is_refused(kind: str, status: int, outcome: Outcome) -> None:
+async def test_a_submission_is_refused(kind: str, status: int, outcome: SubmitOutcome) -> None:
     async with serving(f"{kind}=1") as smsc, bound(our_client(smsc)) as (link, inbox):
         link.submit(prepared(link, 1))
         [answer] = await inbox.until_answered(1)
@@ -102,7 +102,7 @@ async def test_an_answer_after_our_time_out_is_still_heard() -> None:
     ):
         link.submit(prepared(link, 1))
         late = (await inbox.until_answered(2))[1]
-        assert inbox.outcomes() == [Outcome.UNANSWERED, Outcome.ACCEPTED]
+        assert inbox.outcomes() == [SubmitOutcome.UNANSWERED, SubmitOutcome.ACCEPTED]
         assert late.late
 
 
@@ -121,7 +121,7 @@ async def test_the_connection_breaks_in_the_middle_of_a_window(tmp_path: Path) -
     ):
         link.submit(prepared(link, 8))
         await inbox.until_answered(8)
-        assert inbox.outcomes() == [Outcome.UNANSWERED] * 8
+        assert inbox.outcomes() == [SubmitOutcome.UNANSWERED] * 8
         receipts = await inbox.until_received(6)
         taken = smsc.events("submit_sm")
         assert {receipt.ref for receipt in receipts} == {line["message_id"] for line in taken}
@@ -138,7 +138,7 @@ async def test_answers_that_were_noted_and_never_left_are_told(tmp_path: Path) -
         await inbox.until_answered(3)
         [lost] = smsc.events("lost")
         assert lost["unwritten"] == 2
-        assert inbox.outcomes() == [Outcome.UNANSWERED] * 3
+        assert inbox.outcomes() == [SubmitOutcome.UNANSWERED] * 3
 
 
 async def test_a_half_open_session_answers_nothing_any_more() -> None:
@@ -163,7 +163,7 @@ async def test_our_own_client_leaves_a_half_open_session() -> None:
     ):
         link.submit(prepared(link, 1))
         await inbox.until_answered(1)
-        assert inbox.outcomes() == [Outcome.UNANSWERED]
+        assert inbox.outcomes() == [SubmitOutcome.UNANSWERED]
         await inbox.until_received(1)  # on the session that it has bound since
 
 

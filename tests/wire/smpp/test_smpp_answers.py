@@ -4,7 +4,7 @@ every submission gets exactly one Answer.
 
 import pytest
 
-from heliograph.carriers.link import LinkState, Outcome
+from heliograph.carriers.link import LinkState, SubmitOutcome
 from tests.support.wire.recorder import bound, outgoing, prepared, submit_all
 from tests.support.wire.smsc_peer import Smsc
 
@@ -12,20 +12,20 @@ from tests.support.wire.smsc_peer import Smsc
 @pytest.mark.parametrize(
     ("status", "outcome"),
     [
-        (0x58, Outcome.THROTTLED),
-        (0x14, Outcome.THROTTLED),
-        (0x08, Outcome.RETRY),
-        (0x64, Outcome.RETRY),
-        (0x045, Outcome.RETRY),
-        (0x400, Outcome.RETRY),
-        (0x0B, Outcome.REFUSED),
-        (0x01, Outcome.REFUSED),
-        (0xC3, Outcome.REFUSED),
+        (0x58, SubmitOutcome.THROTTLED),
+        (0x14, SubmitOutcome.THROTTLED),
+        (0x08, SubmitOutcome.RETRY),
+        (0x64, SubmitOutcome.RETRY),
+        (0x045, SubmitOutcome.RETRY),
+        (0x400, SubmitOutcome.RETRY),
+        (0x0B, SubmitOutcome.REFUSED),
+        (0x01, SubmitOutcome.REFUSED),
+        (0xC3, SubmitOutcome.REFUSED),
     ],
 )
 @pytest.mark.parametrize("nack", [False, True], ids=["submit_sm_resp", "generic_nack"])
 async def test_a_status_becomes_its_outcome_and_harms_nothing_else(
-    smsc: Smsc, status: int, outcome: Outcome, nack: bool
+    smsc: Smsc, status: int, outcome: SubmitOutcome, nack: bool
 ) -> None:
     await smsc.behave(statuses={"233200000009": status})
     async with bound(smsc.settings()) as (link, inbox):
@@ -35,7 +35,7 @@ async def test_a_status_becomes_its_outcome_and_harms_nothing_else(
         await smsc.behave(nack=False)
         await submit_all(link, inbox, prepared(link, 1))
         assert link.state is LinkState.BOUND
-    assert inbox.outcomes() == [outcome, Outcome.ACCEPTED]
+    assert inbox.outcomes() == [outcome, SubmitOutcome.ACCEPTED]
     assert (inbox.answers[0].command_status, inbox.answers[0].ref) == (status, None)
 
 
@@ -43,14 +43,17 @@ async def test_a_generic_nack_that_says_ok_refuses_all_the_same(smsc: Smsc) -> N
     await smsc.behave(nack=True)
     async with bound(smsc.settings()) as (link, inbox):
         await submit_all(link, inbox, prepared(link, 1))
-    assert inbox.outcomes() == [Outcome.RETRY]
+    assert inbox.outcomes() == [SubmitOutcome.RETRY]
 
 
 async def test_a_carrier_may_read_a_status_in_its_own_way(smsc: Smsc) -> None:
     await smsc.behave(next_statuses=[0x400])
-    async with bound(smsc.settings(status_overrides={0x400: Outcome.REFUSED})) as (link, inbox):
+    async with bound(smsc.settings(status_overrides={0x400: SubmitOutcome.REFUSED})) as (
+        link,
+        inbox,
+    ):
         await submit_all(link, inbox, prepared(link, 1))
-    assert inbox.outcomes() == [Outcome.REFUSED]
+    assert inbox.outcomes() == [SubmitOutcome.REFUSED]
 
 
 async def test_a_fault_of_the_session_leaves_messages_unspent_and_binds_anew(smsc: Smsc) -> None:
@@ -61,7 +64,7 @@ async def test_a_fault_of_the_session_leaves_messages_unspent_and_binds_anew(sms
         await smsc.until("binds", 2)
         await inbox.until_state(LinkState.BOUND)
         await submit_all(link, inbox, prepared(link, 1))
-    assert inbox.outcomes() == [Outcome.UNSPENT] * 3 + [Outcome.ACCEPTED]
+    assert inbox.outcomes() == [SubmitOutcome.UNSPENT] * 3 + [SubmitOutcome.ACCEPTED]
 
 
 async def test_an_answer_that_takes_long_is_reported_twice_as_promised(smsc: Smsc) -> None:
@@ -73,8 +76,8 @@ async def test_an_answer_that_takes_long_is_reported_twice_as_promised(smsc: Sms
         assert link.room() == 10  # the window is free again
         await inbox.until_answered(4)
     assert [(answer.outcome, answer.late) for answer in inbox.answers] == [
-        (Outcome.UNANSWERED, False)
-    ] * 2 + [(Outcome.ACCEPTED, True)] * 2
+        (SubmitOutcome.UNANSWERED, False)
+    ] * 2 + [(SubmitOutcome.ACCEPTED, True)] * 2
     assert [answer.message_id for answer in inbox.answers[2:]] == [
         submission.message_id for submission in submissions
     ]
@@ -93,7 +96,7 @@ async def test_a_broken_connection_puts_what_was_written_in_doubt(smsc: Smsc) ->
         await smsc.behave(mute=False)
         await inbox.until_state(LinkState.BOUND)
         await submit_all(link, inbox, prepared(link, 1))
-    assert inbox.outcomes() == [Outcome.UNANSWERED] * 5 + [Outcome.ACCEPTED]
+    assert inbox.outcomes() == [SubmitOutcome.UNANSWERED] * 5 + [SubmitOutcome.ACCEPTED]
     assert [answer.message_id for answer in inbox.answers[:5]] == [
         submission.message_id for submission in submissions
     ]
@@ -113,10 +116,12 @@ async def test_throttle_answers_slow_the_link_down_and_nothing_is_lost(smsc: Sms
             ]
             await submit_all(link, inbox, link.prepare(waiting[0]))
             accepted.update(
-                answer.message_id for answer in inbox.answers if answer.outcome is Outcome.ACCEPTED
+                answer.message_id
+                for answer in inbox.answers
+                if answer.outcome is SubmitOutcome.ACCEPTED
             )
         assert link.is_slowed
-    assert set(inbox.outcomes()) == {Outcome.ACCEPTED, Outcome.THROTTLED}
+    assert set(inbox.outcomes()) == {SubmitOutcome.ACCEPTED, SubmitOutcome.THROTTLED}
     submits = (await smsc.log())["submits"]
     assert len([submit for submit in submits if submit["status"] == 0]) == len(messages)
     last_second = [submit for submit in submits if submit["at_ms"] > submits[-1]["at_ms"] - 1_000]

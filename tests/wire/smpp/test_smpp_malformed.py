@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from heliograph.carriers.link import LinkState, Outcome, ReceiptState
+from heliograph.carriers.link import LinkState, ReceiptState, SubmitOutcome
 from heliograph.carriers.smpp import pdu, session
 from tests.support.wire.raw_carrier import raw_carrier
 from tests.support.wire.recorder import bound, outgoing, prepared, submit_all
@@ -40,7 +40,7 @@ async def test_an_impossible_length_ends_its_session_and_no_other(length: int) -
         assert len(carrier.lost) == 1
         assert len(whole.answers(pdu.SUBMIT_SM)) >= 1
         await inbox.until(lambda: inbox.states[-1][1] == "2 of 2 binds")  # bound again
-    assert inbox.outcomes() == [Outcome.ACCEPTED] * 2
+    assert inbox.outcomes() == [SubmitOutcome.ACCEPTED] * 2
 
 
 DELIVER_HEAD = b"\0\1\1233201234567\0\0\0AMINA\0\4\0\0\0\0\0\0\0\0"  # up to sm_default_msg_id
@@ -109,8 +109,8 @@ async def test_an_answer_without_its_nul_or_its_id_still_counts() -> None:
         )
         await inbox.until_answered(2)
     assert [(answer.outcome, answer.ref) for answer in inbox.answers] == [
-        (Outcome.ACCEPTED, "4711"),
-        (Outcome.ACCEPTED, None),
+        (SubmitOutcome.ACCEPTED, "4711"),
+        (SubmitOutcome.ACCEPTED, None),
     ]
 
 

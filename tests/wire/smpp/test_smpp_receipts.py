@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from heliograph.carriers.link import RECEIPTS_UNACKNOWLEDGED_MAX, Outcome, ReceiptState
+from heliograph.carriers.link import RECEIPTS_UNACKNOWLEDGED_MAX, ReceiptState, SubmitOutcome
 from tests.support.wire.recorder import bound, outgoing, prepared, submit_all
 from tests.support.wire.smsc_peer import STANDARD_RECEIPT, Smsc
 
@@ -187,7 +187,7 @@ async def test_reading_stops_while_too_many_receipts_are_not_stored(smsc: Smsc) 
         await inbox.until_received(2 * times)
         await smsc.until("acknowledged", 2 * times)
     assert link.tally.half_open == 0
-    assert inbox.answers[-1].outcome is Outcome.ACCEPTED
+    assert inbox.answers[-1].outcome is SubmitOutcome.ACCEPTED
 
 
 async def test_a_message_from_a_handset_is_no_receipt_whatever_it_says(smsc: Smsc) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from heliograph.carriers.link import LinkState, Outcome
+from heliograph.carriers.link import LinkState, SubmitOutcome
 from heliograph.carriers.smpp import user_message_reference
 from heliograph.text import segments
 from tests.support.wire.recorder import bound, opened, outgoing, prepared, submit_all
@@ -59,7 +59,7 @@ async def test_a_text_arrives_as_it_was_written(
     assert {submit["data_coding"] for submit in submits} == {data_coding}
     # each segment is carried once
     assert sum(submission.parts for submission in submissions) == 2**counted - 1
-    assert set(inbox.outcomes()) == {Outcome.ACCEPTED}
+    assert set(inbox.outcomes()) == {SubmitOutcome.ACCEPTED}
 
 
 @pytest.mark.parametrize(
@@ -173,12 +173,12 @@ async def test_what_there_is_no_room_for_is_unspent(smsc: Smsc) -> None:
         link.submit(submissions)
         assert inbox.answers == []  # never from within submit
         await inbox.until_answered(2)
-        assert inbox.outcomes() == [Outcome.UNSPENT] * 2
+        assert inbox.outcomes() == [SubmitOutcome.UNSPENT] * 2
         assert {answer.message_id for answer in inbox.answers} == {
             submission.message_id for submission in submissions[3:]
         }
         await smsc.until("submits", 3)
-    assert inbox.outcomes() == [Outcome.UNSPENT] * 2 + [Outcome.UNANSWERED] * 3
+    assert inbox.outcomes() == [SubmitOutcome.UNSPENT] * 2 + [SubmitOutcome.UNANSWERED] * 3
 
 
 async def test_an_unbound_link_has_no_room(smsc: Smsc) -> None:
@@ -188,4 +188,4 @@ async def test_an_unbound_link_has_no_room(smsc: Smsc) -> None:
         link.submit(prepared(link, 1))
         await inbox.until_answered(1)
         assert link.room() == 0
-        assert inbox.outcomes() == [Outcome.UNSPENT]
+        assert inbox.outcomes() == [SubmitOutcome.UNSPENT]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from heliograph.carriers.link import LinkState, Outcome
+from heliograph.carriers.link import LinkState, SubmitOutcome
 from heliograph.carriers.smpp.link import SmppLink
 from tests.support.wire.raw_carrier import raw_carrier
 from tests.support.wire.recorder import Recorder, bound, opened, prepared, submit_all
@@ -56,7 +56,7 @@ async def test_sending_and_receiving_binds_work_as_one(smsc: Smsc) -> None:
         sorted(bind["command"] for bind in log["binds"])
         == ["bind_receiver"] * 2 + ["bind_transmitter"] * 2
     )
-    assert set(inbox.outcomes()) == {Outcome.ACCEPTED}
+    assert set(inbox.outcomes()) == {SubmitOutcome.ACCEPTED}
 
 
 async def test_a_transmitter_alone_is_not_bound(smsc: Smsc) -> None:
@@ -106,7 +106,7 @@ async def test_a_lost_connection_is_made_again(smsc: Smsc) -> None:
             await smsc.until("closed", times)
             await inbox.until_times(LinkState.BOUND, times + 1)
         await submit_all(link, inbox, prepared(link, 1))
-    assert inbox.outcomes() == [Outcome.ACCEPTED]
+    assert inbox.outcomes() == [SubmitOutcome.ACCEPTED]
 
 
 async def test_a_carrier_that_is_not_there_is_tried_at_growing_intervals(smsc: Smsc) -> None:
@@ -157,7 +157,7 @@ async def test_a_silent_link_is_tested_and_a_dead_one_is_left(smsc: Smsc) -> Non
         assert "half-open" in await inbox.until_state(LinkState.BACKING_OFF)
         await smsc.behave(deaf=False)
         await inbox.until_state(LinkState.BOUND)
-    assert inbox.outcomes() == [Outcome.UNANSWERED] * 2
+    assert inbox.outcomes() == [SubmitOutcome.UNANSWERED] * 2
     assert link.tally.half_open == 1
 
 
@@ -170,7 +170,7 @@ async def test_closing_waits_for_answers_and_unbinds(smsc: Smsc) -> None:
         # no more goes out, though there is a window still
         assert (link.room(), link.state) == (0, LinkState.BOUND)
         await closing
-        assert inbox.outcomes() == [Outcome.ACCEPTED] * 10
+        assert inbox.outcomes() == [SubmitOutcome.ACCEPTED] * 10
         assert (link.room(), link.state) == (0, LinkState.CLOSED)
     log = await smsc.until("closed", 1)
     assert (log["unbinds"], len(log["binds"])) == (1, 1)
@@ -183,7 +183,7 @@ async def test_closing_waits_no_longer_than_told(smsc: Smsc) -> None:
         began_s = asyncio.get_running_loop().time()
         await link.close(grace_s=0.1)
         assert asyncio.get_running_loop().time() - began_s < 1
-        assert inbox.outcomes() == [Outcome.UNANSWERED] * 10
+        assert inbox.outcomes() == [SubmitOutcome.UNANSWERED] * 10
     assert (await smsc.log())["unbinds"] == 1
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.carriers.link import LinkState, Outcome
+from heliograph.carriers.link import LinkState, SubmitOutcome
 from tests.support.certificates import Authority
 from tests.support.wire.recorder import bound, opened, prepared, submit_all
 from tests.support.wire.smsc_peer import STANDARD_RECEIPT, Smsc, running_smsc
@@ -39,7 +39,7 @@ async def test_messages_and_receipts_go_over_tls(tls_smsc: Smsc, authority: Path
         await submit_all(link, inbox, prepared(link, 200))
         await inbox.until_received(200)
         await tls_smsc.until("acknowledged", 200)
-    assert set(inbox.outcomes()) == {Outcome.ACCEPTED}
+    assert set(inbox.outcomes()) == {SubmitOutcome.ACCEPTED}
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from heliograph.carriers.link import (
     HandsetText,
     Inbox,
     LinkState,
-    Outcome,
     Outgoing,
     Receipt,
     Submission,
     SubmitAnswer,
+    SubmitOutcome,
     TextInbox,
 )
 from heliograph.carriers.smpp import pdu
@@ -114,7 +114,7 @@ class SmppLink:
             self._pace.note_sent(at, self._loop.time())
         if at < len(submissions):
             unspent = [
-                SubmitAnswer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT)
+                SubmitAnswer(s.message_id, s.part, s.parts, s.attempt, SubmitOutcome.UNSPENT)
                 for s in submissions[at:]
             ]
             self._loop.call_soon(self._inbox.on_answers, unspent)
@@ -153,9 +153,9 @@ class SmppLink:
         """Hands the answers on, and adapts the pace to them."""
         accepted = throttled = 0
         for answer in answers:
-            if answer.outcome is Outcome.ACCEPTED:
+            if answer.outcome is SubmitOutcome.ACCEPTED:
                 accepted += 1
-            elif answer.outcome is Outcome.THROTTLED:
+            elif answer.outcome is SubmitOutcome.THROTTLED:
                 throttled += 1
         self._pace.note_answers(accepted, throttled, self._loop.time())
         self._inbox.on_answers(answers)

@@ -5,7 +5,7 @@ table 5-2; docs/states.md).
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from heliograph.carriers.link import Outcome
+from heliograph.carriers.link import SubmitOutcome
 
 ESME_RINVBNDSTS: Final = 0x04
 ESME_RALYBND: Final = 0x05
@@ -27,13 +27,13 @@ BIND_REFUSALS: Final = CREDENTIAL_FAULTS | {ESME_RALYBND, ESME_RBINDFAIL}
 OUR_FAULTS: Final = frozenset({0x01, 0x02, 0x03})
 
 
-def _table() -> dict[int, Outcome]:
+def _table() -> dict[int, SubmitOutcome]:
     table = {
-        0x00: Outcome.ACCEPTED,
-        0x14: Outcome.THROTTLED,
-        0x58: Outcome.THROTTLED,
-        0x08: Outcome.RETRY,
-        0x64: Outcome.RETRY,
+        0x00: SubmitOutcome.ACCEPTED,
+        0x14: SubmitOutcome.THROTTLED,
+        0x58: SubmitOutcome.THROTTLED,
+        0x08: SubmitOutcome.RETRY,
+        0x64: SubmitOutcome.RETRY,
     }
     permanent: tuple[Iterable[int], ...] = (
         OUR_FAULTS,
@@ -43,8 +43,8 @@ def _table() -> dict[int, Outcome]:
         range(0x61, 0x64),
         range(0xC0, 0xC5),
     )
-    table.update((status, Outcome.UNSPENT) for status in SESSION_FAULTS)
-    table.update((status, Outcome.REFUSED) for statuses in permanent for status in statuses)
+    table.update((status, SubmitOutcome.UNSPENT) for status in SESSION_FAULTS)
+    table.update((status, SubmitOutcome.REFUSED) for statuses in permanent for status in statuses)
     return table
 
 
@@ -53,11 +53,11 @@ _OUTCOMES: Final = _table()
 
 # What an operator can say of a status. What ends a session is not the message's affair, and 0 is
 # never anything but ACCEPTED.
-SAYABLE: Final = (Outcome.THROTTLED, Outcome.RETRY, Outcome.REFUSED)
+SAYABLE: Final = (SubmitOutcome.THROTTLED, SubmitOutcome.RETRY, SubmitOutcome.REFUSED)
 STATUS_MAX: Final = 0xFFFFFFFF
 
 
-def read_overrides(settings: Mapping[str, str]) -> dict[int, Outcome]:
+def read_overrides(settings: Mapping[str, str]) -> dict[int, SubmitOutcome]:
     """Reads overrides such as `{"0x45": "retry"}`, as a carrier's settings keep them. Raises
     ValueError.
     """
@@ -75,13 +75,13 @@ def read_overrides(settings: Mapping[str, str]) -> dict[int, Outcome]:
                 f"status: {text}={meaning} (allowed:"
                 f" {', '.join(outcome.value for outcome in SAYABLE)})"
             )
-        overrides[status] = Outcome(meaning)
+        overrides[status] = SubmitOutcome(meaning)
     return overrides
 
 
-def outcome_of(command_status: int, overrides: Mapping[int, Outcome]) -> Outcome:
-    """Returns the Outcome of an answer. `overrides` is the carrier's own reading of some
+def outcome_of(command_status: int, overrides: Mapping[int, SubmitOutcome]) -> SubmitOutcome:
+    """Returns the SubmitOutcome of an answer. `overrides` is the carrier's own reading of some
     statuses. A status in neither table is worth a retry.
     """
     outcome = overrides.get(command_status)
-    return outcome if outcome is not None else _OUTCOMES.get(command_status, Outcome.RETRY)
+    return outcome if outcome is not None else _OUTCOMES.get(command_status, SubmitOutcome.RETRY)

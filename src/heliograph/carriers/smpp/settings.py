@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from heliograph.carriers.link import Outcome
+from heliograph.carriers.link import SubmitOutcome
 
 Alphabet = Literal["gsm", "latin1", "ascii"]
 LongMessages = Literal["udh", "payload", "sar"]
@@ -56,7 +56,7 @@ class SmppSettings:
     unbind_timeout_s: float = 2.0
     backoff_min_s: float = 1.0
     backoff_max_s: float = 60.0
-    status_overrides: Mapping[int, Outcome] = field(default_factory=dict)
+    status_overrides: Mapping[int, SubmitOutcome] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from heliograph.carriers.link import Outcome, Submission, SubmitAnswer
+from heliograph.carriers.link import Submission, SubmitAnswer, SubmitOutcome
 
 # submissions past their time-out whose answer would still be recognised
 LATE_KEPT_MAX: Final = 10_000
@@ -23,7 +23,7 @@ class Window:
         return max(0, self._size - len(self.waiting))
 
     def answer(
-        self, sequence: int, outcome: Outcome, ref: str | None, command_status: int
+        self, sequence: int, outcome: SubmitOutcome, ref: str | None, command_status: int
     ) -> SubmitAnswer | None:
         """Returns what the answer to this sequence_number says of its submission, or None when
         nothing was asked under it. It is hot.
@@ -45,7 +45,7 @@ class Window:
         for sequence in expired:
             submission, _ = self.waiting.pop(sequence)
             self._late[sequence] = submission
-            answers.append(_answer(submission, Outcome.UNANSWERED))
+            answers.append(_answer(submission, SubmitOutcome.UNANSWERED))
         for sequence in list(self._late)[: max(0, len(self._late) - LATE_KEPT_MAX)]:
             del self._late[sequence]
         return answers
@@ -57,7 +57,7 @@ class Window:
         all are in doubt.
         """
         answers = [
-            _answer(submission, Outcome.UNANSWERED) for submission, _ in self.waiting.values()
+            _answer(submission, SubmitOutcome.UNANSWERED) for submission, _ in self.waiting.values()
         ]
         self.waiting.clear()
         self._late.clear()
@@ -66,7 +66,7 @@ class Window:
 
 def _answer(
     submission: Submission,
-    outcome: Outcome,
+    outcome: SubmitOutcome,
     ref: str | None = None,
     command_status: int = 0,
     late: bool = False,

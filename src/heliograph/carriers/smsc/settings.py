@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from heliograph.carriers.simulated_outcomes import LATE_S
+from heliograph.carriers.simulated_endings import LATE_S
 from heliograph.text import SEGMENTS_MAX, count_segments
 
 OverWindow = Literal["throttle", "stop"]

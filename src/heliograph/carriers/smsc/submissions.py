@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, Protocol
 
 from heliograph.carriers.delay_queue import DelayQueue
 from heliograph.carriers.link import ReceiptState
-from heliograph.carriers.simulated_outcomes import simulated_outcome
+from heliograph.carriers.simulated_endings import simulated_ending
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smsc import journal_entry
 from heliograph.carriers.smsc.chaos import ActPlace
@@ -115,7 +115,7 @@ class SubmissionDesk:
             return _RTHROTTLED
         if not self._shared.outbox.has_room():
             return _RMSGQFUL
-        return simulated_outcome(message.destination_addr).command_status
+        return simulated_ending(message.destination_addr).command_status
 
     def _say(self, answer: _SubmitResponse, plan: SubmissionPlan) -> None:
         """Tells the client what its plan lets it hear of an answer, if anything."""
@@ -155,8 +155,8 @@ class SubmissionDesk:
         self, message: pdu.ShortMessage, plan: SubmissionPlan, number: int, message_id: str
     ) -> None:
         """Owes the receipts of a submission, if it asks for any (SMPP 3.4, 5.2.17)."""
-        outcome = simulated_outcome(message.destination_addr)
-        state = plan.state or outcome.state
+        ending = simulated_ending(message.destination_addr)
+        state = plan.state or ending.state
         wanted = message.registered_delivery & 0b11
         if wanted == 0 or (wanted == 2 and state is ReceiptState.DELIVRD):  # 2: of failures only
             return
@@ -171,13 +171,13 @@ class SubmissionDesk:
             addresses,
             destination=message.source_addr.encode("latin-1"),
             state=state,
-            error=outcome.error,
+            error=ending.error,
             submitted_at_s=self._shared.now_s(),
             dialect=plan.dialect,
             reference=message.tlvs.get(pdu.USER_MESSAGE_REFERENCE),
         )
         outbox, settings, client = self._shared.outbox, self._shared.settings, self._client
-        delay_s = settings.receipt_delay_s + settings.late_receipt_s * outcome.is_late + plan.late_s
+        delay_s = settings.receipt_delay_s + settings.late_receipt_s * ending.is_late + plan.late_s
         copies = plan.copies
         addressed = AddressedReceipt(owed, client.system_id, client)
         if plan.is_early:

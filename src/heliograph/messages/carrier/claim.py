@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from heliograph.base import ids
 from heliograph.base.log import Log, error_fields
-from heliograph.carriers import Link, Outcome, Outgoing, Submission, SubmitAnswer
+from heliograph.carriers import Link, Outgoing, Submission, SubmitAnswer, SubmitOutcome
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier import messages_sql
 from heliograph.messages.carrier.inflight_sql import CLAIM, END_INFLIGHT, Claimed, Try
@@ -217,7 +217,7 @@ def _prepare(
                     (missing & -missing).bit_length(),
                     missing,
                     run.attempt,
-                    Outcome.REFUSED,
+                    SubmitOutcome.REFUSED,
                 )
             )
     return submissions, refused

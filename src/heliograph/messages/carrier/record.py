@@ -6,7 +6,7 @@ whichever comes first, and change their messages.
 
 from collections.abc import Mapping, Sequence
 
-from heliograph.carriers import Outcome, Receipt, SubmitAnswer
+from heliograph.carriers import Receipt, SubmitAnswer, SubmitOutcome
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier import match, refs
 from heliograph.messages.carrier.inflight_sql import (
@@ -35,8 +35,8 @@ async def record(
     of the process whose submissions were answered. Returns how much has matched that proves the
     format in which the carrier's ids are read (Matching.evidence).
     """
-    unanswered = [answer for answer in answers if answer.outcome is Outcome.UNANSWERED]
-    settled = [answer for answer in answers if answer.outcome is not Outcome.UNANSWERED]
+    unanswered = [answer for answer in answers if answer.outcome is SubmitOutcome.UNANSWERED]
+    settled = [answer for answer in answers if answer.outcome is not SubmitOutcome.UNANSWERED]
     await DOUBT.rows(
         tx,
         sorted(

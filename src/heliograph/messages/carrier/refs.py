@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from heliograph.base import ids
-from heliograph.carriers import Carrier, Outcome, Receipt, SubmitAnswer
+from heliograph.carriers import Carrier, Receipt, SubmitAnswer, SubmitOutcome
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier.refs_sql import (
     RECEIPT_EXTRAS,
@@ -96,7 +96,7 @@ async def upsert(
     """
     of_answers: dict[str, tuple[str, int]] = {}
     for answer in answers:
-        if answer.outcome is Outcome.ACCEPTED and answer.ref:
+        if answer.outcome is SubmitOutcome.ACCEPTED and answer.ref:
             ref = canonical(answer.ref)
             message_id, parts = of_answers.get(ref, (answer.message_id, 0))
             of_answers[ref] = (

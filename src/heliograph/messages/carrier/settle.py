@@ -4,7 +4,7 @@ carrier's turn locks the messages before, and stores them after.
 
 from typing import Final
 
-from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
+from heliograph.carriers import ReceiptState, SubmitAnswer, SubmitOutcome
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.changes.collect import Changes, MessageRow, Requeued
 from heliograph.messages.states import (
@@ -65,12 +65,12 @@ def settle_answer(
     receipt, but another segment of the message does.
     """
     row = changes.messages[answer.message_id]
-    if answer.outcome is Outcome.ACCEPTED:
+    if answer.outcome is SubmitOutcome.ACCEPTED:
         _accept(row, answer.parts, changes.now_ms, receipt_needless=receipt_needless)
     elif was is None or row.status != QUEUED:
         return
-    elif answer.outcome is Outcome.REFUSED or (
-        answer.outcome is Outcome.RETRY and was.attempt >= TRIES_MAX
+    elif answer.outcome is SubmitOutcome.REFUSED or (
+        answer.outcome is SubmitOutcome.RETRY and was.attempt >= TRIES_MAX
     ):
         why = (
             f"(command_status 0x{answer.command_status:08X})"
@@ -98,14 +98,14 @@ def _deliver_if_whole(row: MessageRow, now_ms: int) -> None:
         move(row, DELIVERED, now_ms)
 
 
-def _requeue(changes: Changes, row: MessageRow, was: InFlight, outcome: Outcome) -> None:
+def _requeue(changes: Changes, row: MessageRow, was: InFlight, outcome: SubmitOutcome) -> None:
     """Sends the message back to the queue."""
-    retried = outcome is Outcome.RETRY
+    retried = outcome is SubmitOutcome.RETRY
     delay_ms = (
         RETRY_DELAYS_MS[was.attempt - 1]
         if retried
         else THROTTLED_DELAY_MS
-        if outcome is Outcome.THROTTLED
+        if outcome is SubmitOutcome.THROTTLED
         else 0
     )
     changes.requeue(

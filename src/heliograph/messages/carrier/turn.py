@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.errors import Unavailable
 from heliograph.base.log import Log, error_fields
-from heliograph.carriers import Link, LinkState, Outcome, Receipt, Submission, SubmitAnswer
+from heliograph.carriers import Link, LinkState, Receipt, Submission, SubmitAnswer, SubmitOutcome
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.outage import is_conflict, is_refusal
@@ -162,8 +162,10 @@ class Turn:
                 part=answer.part,
                 outcome=answer.outcome.value,
             )
-            if answer.outcome is not Outcome.UNANSWERED:
-                self._answers.appendleft(replace(answer, outcome=Outcome.UNANSWERED, ref=None))
+            if answer.outcome is not SubmitOutcome.UNANSWERED:
+                self._answers.appendleft(
+                    replace(answer, outcome=SubmitOutcome.UNANSWERED, ref=None)
+                )
         elif self._receipts:
             receipt = self._receipts.popleft()
             bare = Receipt(
@@ -277,7 +279,7 @@ class Turn:
     def _answer_unspent(self, submissions: Iterable[Submission]) -> None:
         self.on_answers(
             [
-                SubmitAnswer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT)
+                SubmitAnswer(s.message_id, s.part, s.parts, s.attempt, SubmitOutcome.UNSPENT)
                 for s in submissions
             ]
         )
@@ -332,7 +334,9 @@ class Turn:
         async with self._db.hot() as tx:
             in_flight = await IN_FLIGHT_OF_WORKER.rows(tx, OfWorker(self.carrier.id, self._worker))
             lost = [
-                SubmitAnswer(part.message_id, part.part, part.parts, part.attempt, Outcome.UNSPENT)
+                SubmitAnswer(
+                    part.message_id, part.part, part.parts, part.attempt, SubmitOutcome.UNSPENT
+                )
                 for part in in_flight
                 if (part.message_id, part.part) not in self._outstanding
             ]

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeVar
 from heliograph.base import cancelling, clock, ids
 from heliograph.base.errors import Unavailable
 from heliograph.base.short_texts import BY_MAX, REASON_MAX, one_line
-from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
+from heliograph.carriers import ReceiptState, SubmitAnswer, SubmitOutcome
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.outage import CONFLICT_TRIES, is_conflict
@@ -345,7 +345,7 @@ def _apply(
         needless = carrier.receipts == "last" and was.parts.bit_length() < row.segments
         settle_answer(
             changes,
-            SubmitAnswer(row.id, was.part, was.parts, was.attempt, Outcome.ACCEPTED),
+            SubmitAnswer(row.id, was.part, was.parts, was.attempt, SubmitOutcome.ACCEPTED),
             was,
             receipt_needless=needless,
         )

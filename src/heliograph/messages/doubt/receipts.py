@@ -15,7 +15,7 @@ from typing import Final
 
 from heliograph.base import ids
 from heliograph.base.paging import first_id_of
-from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
+from heliograph.carriers import ReceiptState, SubmitAnswer, SubmitOutcome
 from heliograph.carriers.smpp import user_message_reference
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
@@ -252,7 +252,7 @@ async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int
                 in_flight.part,
                 in_flight.parts,
                 in_flight.attempt,
-                Outcome.ACCEPTED,
+                SubmitOutcome.ACCEPTED,
             ),
             in_flight,
             receipt_needless=False,

@@ -41,7 +41,7 @@ class ReportLine(NamedTuple):
     is_ours: bool = False
 
 
-class OutcomeLine(NamedTuple):
+class StatusLine(NamedTuple):
     """Says how many messages came to this end, and how many in as many days before. `is_ours` says
     whether the name is a word of ours, and no code.
     """
@@ -109,17 +109,17 @@ def of_campaigns(tx: Connection, visit: Visit, report: AccountReport) -> list[Re
     return _with_others(lines, list(found.values())[LINES_MAX:])
 
 
-def outcomes(compared: ComparedFigures) -> list[OutcomeLine]:
+def status_lines(compared: ComparedFigures) -> list[StatusLine]:
     """Returns what became of messages, the most frequent first after what was delivered."""
     now, before = compared
     reasons = [
-        OutcomeLine(code, count, was)
+        StatusLine(code, count, was)
         for code, count, was in zip(ERROR_CODES, now.errors, before.errors, strict=True)
         if count or was
     ]
     return [
-        OutcomeLine("delivered", now.delivered, before.delivered, is_ours=True),
-        OutcomeLine("on its way", now.sent, before.sent, is_ours=True),
+        StatusLine("delivered", now.delivered, before.delivered, is_ours=True),
+        StatusLine("on its way", now.sent, before.sent, is_ours=True),
         *sorted(reasons, key=lambda reason: -reason.messages),
     ]
 
@@ -164,11 +164,11 @@ def file_of(
     elif table == "outcomes":
         rows = [
             {
-                "outcome": outcome.name,
-                "messages": outcome.messages,
-                "messages_before": outcome.before,
+                "outcome": line.name,
+                "messages": line.messages,
+                "messages_before": line.before,
             }
-            for outcome in outcomes(report.total)
+            for line in status_lines(report.total)
         ]
     elif table == "campaigns":
         rows = [_line_cells("campaign", line) for line in of_campaigns(tx, visit, report)]

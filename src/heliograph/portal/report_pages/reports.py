@@ -86,7 +86,7 @@ def _figures(tx: Connection, visit: Visit, wanted: ReportQuery) -> dict[str, Any
         "half": within_s(report.delays, 0.5),
         "most": within_s(report.delays, 0.95),
         "plot": plot_of("days", _("By day"), DAY, report.days),
-        "outcomes": report_tables.outcomes(report.total),
+        "outcomes": report_tables.status_lines(report.total),
         "tables": [
             ("countries", _("By country"), _("Country"), report_tables.countries(report)),
             ("senders", _("By sender"), _("Sender"), report_tables.senders(report)),

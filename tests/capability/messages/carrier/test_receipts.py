@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.base.errors import Unavailable
-from heliograph.carriers import Outcome, ReceiptState
+from heliograph.carriers import ReceiptState, SubmitOutcome
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.receipt import read_receipt
 from heliograph.messages.states import FAILED_BY_RECEIPT
@@ -119,7 +119,7 @@ async def test_a_failed_part_ends_the_message_though_the_others_are_still_on_the
     link.receive(ref, PHONE, ReceiptState.UNDELIV)
     await link.turn.run_once()
     assert (house.statuses(), house.credits()) == (["failed/undeliverable"], 997)
-    link.answer(two, three, outcome=Outcome.THROTTLED)
+    link.answer(two, three, outcome=SubmitOutcome.THROTTLED)
     await link.turn.run_once()
     await link.turn.run_once()
     assert (len(link.submitted), house.credits()) == (3, 999)

@@ -6,7 +6,7 @@ import pytest
 
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
-from heliograph.carriers import LinkState, Outcome
+from heliograph.carriers import LinkState, SubmitOutcome
 from heliograph.messages.carrier.settle import RETRY_DELAYS_MS, THROTTLED_DELAY_MS
 from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import settle_doubts
@@ -49,20 +49,20 @@ async def test_ten_segments_go_through_a_window_of_five(house: House) -> None:
 
 # outcome of the answer → status, segments in flight, rows of the queue
 MEANING = {
-    Outcome.ACCEPTED: ("sent", 0, 0),
-    Outcome.THROTTLED: ("queued", 0, 1),
-    Outcome.RETRY: ("queued", 0, 1),
-    Outcome.UNSPENT: ("queued", 0, 1),
-    Outcome.REFUSED: ("failed/carrier_rejected", 0, 0),
-    Outcome.UNANSWERED: ("queued", 1, 0),
+    SubmitOutcome.ACCEPTED: ("sent", 0, 0),
+    SubmitOutcome.THROTTLED: ("queued", 0, 1),
+    SubmitOutcome.RETRY: ("queued", 0, 1),
+    SubmitOutcome.UNSPENT: ("queued", 0, 1),
+    SubmitOutcome.REFUSED: ("failed/carrier_rejected", 0, 0),
+    SubmitOutcome.UNANSWERED: ("queued", 1, 0),
 }
 
 
 @awaited
 @pytest.mark.parametrize("fate", ["", "lost", "reply lost"])
-@pytest.mark.parametrize("outcome", list(Outcome))
+@pytest.mark.parametrize("outcome", list(SubmitOutcome))
 async def test_an_answer_means_the_same_when_its_commit_was_lost(
-    house: House, fate: str, outcome: Outcome
+    house: House, fate: str, outcome: SubmitOutcome
 ) -> None:
     link = await house.submitted()
     link.answer(*link.open.values(), outcome=outcome)
@@ -95,9 +95,11 @@ async def test_claims_whose_commit_was_lost_go_out_once(house: House, fate: str)
 
 
 @awaited
-@pytest.mark.parametrize("outcome", [Outcome.THROTTLED, Outcome.RETRY, Outcome.UNSPENT])
+@pytest.mark.parametrize(
+    "outcome", [SubmitOutcome.THROTTLED, SubmitOutcome.RETRY, SubmitOutcome.UNSPENT]
+)
 async def test_parts_that_come_back_one_after_the_other_go_out_again_once_each(
-    house: House, outcome: Outcome
+    house: House, outcome: SubmitOutcome
 ) -> None:
     link = await house.submitted(text=THREE_SEGMENTS)
     link.answer(next(iter(link.open.values())))
@@ -117,7 +119,7 @@ async def test_parts_that_come_back_one_after_the_other_go_out_again_once_each(
 async def test_a_throttled_message_waits_a_moment_and_keeps_its_tries(house: House) -> None:
     link = await house.submitted()
     for _ in range(5):
-        link.answer(*link.open.values(), outcome=Outcome.THROTTLED, command_status=0x58)
+        link.answer(*link.open.values(), outcome=SubmitOutcome.THROTTLED, command_status=0x58)
         await link.turn.run_once()
         assert not link.open
         clock.move(by_ms=THROTTLED_DELAY_MS)
@@ -129,14 +131,14 @@ async def test_a_throttled_message_waits_a_moment_and_keeps_its_tries(house: Hou
 async def test_a_message_that_met_a_passing_fault_is_tried_three_times(house: House) -> None:
     link = await house.submitted()
     for delay_ms in RETRY_DELAYS_MS:
-        link.answer(*link.open.values(), outcome=Outcome.RETRY, command_status=8)
+        link.answer(*link.open.values(), outcome=SubmitOutcome.RETRY, command_status=8)
         await link.turn.run_once()
         clock.move(by_ms=delay_ms - 500)
         await link.turn.run_once()
         assert not link.open
         clock.move(by_ms=500)
         await link.turn.run_once()
-    link.answer(*link.open.values(), outcome=Outcome.RETRY, command_status=8)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.RETRY, command_status=8)
     await link.turn.run_once()
     assert [s.attempt for s in link.submitted] == [1, 2, 3]
     assert house.statuses() == ["failed/carrier_rejected"]
@@ -146,7 +148,7 @@ async def test_a_message_that_met_a_passing_fault_is_tried_three_times(house: Ho
 @awaited
 async def test_what_was_never_written_goes_out_at_once_and_has_lost_nothing(house: House) -> None:
     link = await house.submitted(phones(2))
-    link.answer(*link.open.values(), outcome=Outcome.UNSPENT)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.UNSPENT)
     await link.turn.run_once()
     assert [(s.recipient, s.attempt) for s in link.submitted] == [
         (phone, 1) for phone in phones(2) * 2
@@ -157,13 +159,13 @@ async def test_what_was_never_written_goes_out_at_once_and_has_lost_nothing(hous
 async def test_an_answer_that_comes_after_its_time_still_counts(house: House) -> None:
     link = await house.submitted(phones(3))
     accepted, refused, throttled = list(link.open.values())
-    link.answer(accepted, refused, throttled, outcome=Outcome.UNANSWERED)
+    link.answer(accepted, refused, throttled, outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     assert house.statuses() == ["queued"] * 3
     assert house.count(inflight, inflight.c.state == "in_doubt") == 3
     link.answer(accepted, late=True)
-    link.answer(refused, late=True, outcome=Outcome.REFUSED)
-    link.answer(throttled, late=True, outcome=Outcome.THROTTLED)
+    link.answer(refused, late=True, outcome=SubmitOutcome.REFUSED)
+    link.answer(throttled, late=True, outcome=SubmitOutcome.THROTTLED)
     await link.turn.run_once()
     assert house.statuses() == ["sent", "failed/carrier_rejected", "queued"]
     assert (house.count(inflight), house.count(queue), house.credits()) == (0, 1, 998)
@@ -173,18 +175,18 @@ async def test_an_answer_that_comes_after_its_time_still_counts(house: House) ->
 @pytest.mark.parametrize(
     ("outcome", "status"),
     [
-        (Outcome.ACCEPTED, "sent"),
-        (Outcome.REFUSED, "queued"),
-        (Outcome.THROTTLED, "queued"),
-        (Outcome.RETRY, "queued"),
+        (SubmitOutcome.ACCEPTED, "sent"),
+        (SubmitOutcome.REFUSED, "queued"),
+        (SubmitOutcome.THROTTLED, "queued"),
+        (SubmitOutcome.RETRY, "queued"),
     ],
 )
 async def test_a_late_answer_to_the_first_try_says_nothing_of_the_second(
-    house: House, outcome: Outcome, status: str
+    house: House, outcome: SubmitOutcome, status: str
 ) -> None:
     link = await house.submitted()
     first = link.submitted[0]
-    link.answer(first, outcome=Outcome.UNANSWERED)
+    link.answer(first, outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     clock.move(by_ms=RESEND_AFTER_MS)
     assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 1
@@ -206,7 +208,7 @@ async def test_a_refused_part_fails_the_message_and_pays_back_what_no_carrier_to
     link = await house.submitted(text=THREE_SEGMENTS)
     one, two, three = link.submitted
     (ref,) = link.answer(one)
-    link.answer(two, outcome=Outcome.REFUSED, command_status=0x0B)
+    link.answer(two, outcome=SubmitOutcome.REFUSED, command_status=0x0B)
     link.receive(ref, one.recipient)
     await link.turn.run_once()
     assert house.statuses() == ["failed/carrier_rejected"]
@@ -226,7 +228,7 @@ async def test_a_refused_part_fails_the_message_and_pays_back_what_no_carrier_to
 @awaited
 async def test_nothing_more_of_a_failed_message_goes_out(house: House) -> None:
     link = await house.submitted(text=THREE_SEGMENTS, window=2)
-    link.answer(*link.submitted[:1], outcome=Outcome.REFUSED)
+    link.answer(*link.submitted[:1], outcome=SubmitOutcome.REFUSED)
     await link.turn.run_once()
     link.answer(*link.open.values())
     await link.turn.run_once()

@@ -13,7 +13,7 @@ import structlog
 
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
-from heliograph.carriers import Outcome, Outgoing, Receipt, Submission
+from heliograph.carriers import Outgoing, Receipt, Submission, SubmitOutcome
 from heliograph.carriers.smpp import SmppSettings
 from heliograph.carriers.smpp.encode import Encoder
 from heliograph.database.sessions import POSTGRES_LOCK_TIMEOUT_MS
@@ -104,7 +104,7 @@ async def test_one_thing_that_cannot_be_stored_does_not_stop_what_is_behind_it(
 async def test_a_turn_outlives_a_lock_that_it_did_not_get(postgresql_house: House) -> None:
     house = postgresql_house
     link = await house.submitted()
-    link.answer(*link.open.values(), outcome=Outcome.REFUSED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.REFUSED)
     holder = psycopg.connect(house.db.url)
     holder.execute("SELECT FROM wallets FOR UPDATE")
     turning = asyncio.create_task(link.turn.run())
@@ -217,7 +217,7 @@ async def test_what_is_refused_even_as_a_doubt_is_never_submitted_again_and_foun
         house, "CREATE UNIQUE INDEX one_doubt ON inflight (state) WHERE state = 'in_doubt'"
     )
     try:
-        link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+        link.answer(*link.open.values(), outcome=SubmitOutcome.UNANSWERED)
         await link.turn.finish()
         assert house.count(inflight, inflight.c.state == "submitting") == 1
     finally:

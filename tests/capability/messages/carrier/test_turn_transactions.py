@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from heliograph.base import clock
-from heliograph.carriers import Outcome, routing
+from heliograph.carriers import SubmitOutcome, routing
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier import CarrierFacts
@@ -135,7 +135,7 @@ async def decide_by_hand(house: House) -> None:
     one, *others = [
         submission for submission in link.submitted if submission.recipient in phones(3, first=900)
     ]
-    link.answer(*link.submitted, outcome=Outcome.UNANSWERED)
+    link.answer(*link.submitted, outcome=SubmitOutcome.UNANSWERED)
     link.receive("d1", one.recipient)
     await link.turn.run_once()
     facts = CarrierFacts(house.carrier_id, "carrier", id_format="as_is")
@@ -183,9 +183,9 @@ async def test_every_hot_transaction_asks_for_locks_in_one_order(watched: House)
     await link.turn.run_once()
     accepted, refused, doubtful, throttled, *_ = list(link.open.values())
     link.answer(accepted, ref="6b0000")
-    link.answer(refused, outcome=Outcome.REFUSED)
-    link.answer(doubtful, outcome=Outcome.UNANSWERED)
-    link.answer(throttled, outcome=Outcome.THROTTLED)
+    link.answer(refused, outcome=SubmitOutcome.REFUSED)
+    link.answer(doubtful, outcome=SubmitOutcome.UNANSWERED)
+    link.answer(throttled, outcome=SubmitOutcome.THROTTLED)
     link.receive(str(0x6B0000), accepted.recipient)
     link.receive("c1", doubtful.recipient)
     await link.turn.run_once()

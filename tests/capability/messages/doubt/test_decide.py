@@ -9,7 +9,7 @@ import pytest
 
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
-from heliograph.carriers import Outcome, ReceiptState
+from heliograph.carriers import ReceiptState, SubmitOutcome
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.doubt.decide import (
     SEGMENTS_MAX,
@@ -65,10 +65,20 @@ async def test_what_the_operator_says_settles_the_doubt_once(
 @awaited
 @pytest.mark.parametrize(
     ("decision", "outcome"),
-    list(product(TOLD, [Outcome.ACCEPTED, Outcome.REFUSED, Outcome.RETRY, Outcome.THROTTLED])),
+    list(
+        product(
+            TOLD,
+            [
+                SubmitOutcome.ACCEPTED,
+                SubmitOutcome.REFUSED,
+                SubmitOutcome.RETRY,
+                SubmitOutcome.THROTTLED,
+            ],
+        )
+    ),
 )
 async def test_an_answer_that_comes_after_the_operators_word_changes_nothing(
-    house: House, decision: Decision, outcome: Outcome
+    house: House, decision: Decision, outcome: SubmitOutcome
 ) -> None:
     link = await in_doubt(house)
     await decided(house, decision)
@@ -88,10 +98,10 @@ async def test_an_answer_that_comes_after_the_operators_word_changes_nothing(
 
 
 @awaited
-@pytest.mark.parametrize("outcome", [Outcome.ACCEPTED, Outcome.REFUSED])
+@pytest.mark.parametrize("outcome", [SubmitOutcome.ACCEPTED, SubmitOutcome.REFUSED])
 @pytest.mark.parametrize("decision", [*TOLD, Decision.RESENT])
 async def test_the_operators_word_after_an_answer_changes_nothing(
-    house: House, decision: Decision, outcome: Outcome
+    house: House, decision: Decision, outcome: SubmitOutcome
 ) -> None:
     link = await in_doubt(house)
     link.answer(link.submitted[0], outcome=outcome, late=True)
@@ -128,7 +138,7 @@ async def test_of_several_parts_those_in_doubt_are_settled_and_what_was_taken_is
     link = await house.submitted(text=THREE_SEGMENTS)
     one, *others = link.submitted
     link.answer(one)
-    link.answer(*others, outcome=Outcome.UNANSWERED)
+    link.answer(*others, outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     await decided(house, decision)
     assert (house.statuses(), house.credits()) == (
@@ -145,7 +155,7 @@ async def test_a_canceled_message_with_a_part_on_the_wire_is_paid_back_after_its
 ) -> None:
     link = await house.submitted(text=THREE_SEGMENTS)
     one, *others = link.submitted
-    link.answer(*others, outcome=Outcome.UNANSWERED)
+    link.answer(*others, outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     await decided(house, Decision.CANCELED)
     assert (house.statuses(), house.credits()) == (["failed/canceled"], 997)
@@ -158,7 +168,7 @@ async def test_a_canceled_message_with_a_part_on_the_wire_is_paid_back_after_its
 @awaited
 async def test_what_waits_with_a_canceled_message_is_not_sent(house: House) -> None:
     link = await house.submitted(text=THREE_SEGMENTS, window=2)
-    link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.UNANSWERED)
     link.window = 0
     await link.turn.run_once()
     await decided(house, Decision.CANCELED)
@@ -176,7 +186,7 @@ async def test_parts_that_ask_for_no_receipt_need_none_when_the_operator_calls_t
     await house.send(PHONE, THREE_SEGMENTS)
     link = house.turn(receipts="last")
     await link.turn.run_once()
-    link.answer(*link.submitted[:2], outcome=Outcome.UNANSWERED)
+    link.answer(*link.submitted[:2], outcome=SubmitOutcome.UNANSWERED)
     link.answer(link.submitted[2], ref="aa3")
     await link.turn.run_once()
     await decided(house, Decision.SENT, receipts="last")
@@ -219,7 +229,7 @@ async def test_only_the_parts_in_doubt_are_sent_again(house: House) -> None:
     link = await house.submitted(text=THREE_SEGMENTS)
     one, two, three = link.submitted
     link.answer(two)
-    link.answer(one, outcome=Outcome.UNANSWERED)
+    link.answer(one, outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     await decided(house, Decision.RESENT)
     await link.turn.run_once()

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.base import clock
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.database import sessions
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.doubt.decide import Decision
@@ -44,7 +44,7 @@ async def test_an_answer_that_waits_for_a_decision_under_way_finds_it_made(
         await other.fetch("SELECT id FROM messages FOR UPDATE")
         deciding = asyncio.create_task(decided(house, decision))
         await waiting_for_locks(house, 1)
-        link.answer(late, outcome=Outcome.REFUSED, late=True)
+        link.answer(late, outcome=SubmitOutcome.REFUSED, late=True)
         turning = asyncio.create_task(link.turn.run_once())
         await waiting_for_locks(house, 2)
     done, _ = await asyncio.gather(deciding, turning)
@@ -62,7 +62,7 @@ async def test_a_decision_that_waits_for_an_answer_under_way_finds_no_doubt(
     link = await in_doubt(house)
     async with house.db.hot() as other:
         await other.fetch("SELECT id FROM messages FOR UPDATE")
-        link.answer(link.submitted[0], outcome=Outcome.REFUSED, late=True)
+        link.answer(link.submitted[0], outcome=SubmitOutcome.REFUSED, late=True)
         turning = asyncio.create_task(link.turn.run_once())
         await waiting_for_locks(house, 1)
         deciding = asyncio.create_task(decided(house, decision))
@@ -113,11 +113,14 @@ async def test_decisions_and_late_answers_at_once_end_each_message_one_way_and_p
             link.answer(
                 submission,
                 late=True,
-                outcome=random.choice([Outcome.ACCEPTED, Outcome.REFUSED, Outcome.THROTTLED]),
+                outcome=random.choice(
+                    [SubmitOutcome.ACCEPTED, SubmitOutcome.REFUSED, SubmitOutcome.THROTTLED]
+                ),
                 ref=f"{submission.message_id[-6:]}{submission.part}z",
             )
         link.answer(
-            *random.sample(list(link.open.values()), len(link.open)), outcome=Outcome.UNANSWERED
+            *random.sample(list(link.open.values()), len(link.open)),
+            outcome=SubmitOutcome.UNANSWERED,
         )
         before = {row.id: row for row in house.messages()}
         await asyncio.gather(

@@ -5,7 +5,7 @@ or as the only one that can be meant; never by guess.
 import pytest
 
 from heliograph.base import clock
-from heliograph.carriers import Outcome, ReceiptState
+from heliograph.carriers import ReceiptState, SubmitOutcome
 from heliograph.carriers.smpp import user_message_reference
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.carrier.match import learn_id_format
@@ -195,7 +195,7 @@ async def test_more_receipts_than_there_were_submissions_settle_nothing(house: H
 async def test_while_a_part_of_it_may_still_be_answered_nothing_is_guessed(house: House) -> None:
     link = await house.submitted(text=THREE_SEGMENTS)
     one, two, three = link.submitted
-    link.answer(one, two, outcome=Outcome.UNANSWERED)
+    link.answer(one, two, outcome=SubmitOutcome.UNANSWERED)
     link.receive("aa3", PHONE)
     await link.turn.run_once()
     assert await match(house) == 0
@@ -214,7 +214,7 @@ async def test_where_only_the_last_part_asks_for_a_receipt_it_is_the_last_parts(
     await link.turn.run_once()
     one, two, three = link.submitted
     link.answer(one)
-    link.answer(two, three, outcome=Outcome.UNANSWERED)
+    link.answer(two, three, outcome=SubmitOutcome.UNANSWERED)
     link.receive("aa3", PHONE)
     await link.turn.run_once()
     assert await match(house, receipts="last") == 1
@@ -242,8 +242,8 @@ async def test_a_receipt_may_be_of_an_earlier_message_of_which_the_carrier_never
     """So it settles no other doubt about that handset and sender, but one about another handset."""
     if before == "failed by another part":
         link = await house.submitted(text=THREE_SEGMENTS)
-        link.answer(link.submitted[0], outcome=Outcome.UNANSWERED)
-        link.answer(*link.submitted[1:], outcome=Outcome.REFUSED)
+        link.answer(link.submitted[0], outcome=SubmitOutcome.UNANSWERED)
+        link.answer(*link.submitted[1:], outcome=SubmitOutcome.REFUSED)
         await link.turn.run_once()
         clock.move(by_ms=RESEND_AFTER_MS)
         await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from heliograph.carriers import Outcome, ReceiptState
+from heliograph.carriers import ReceiptState, SubmitOutcome
 from heliograph.messages.tables import carrier_refs
 from tests.support.capability.doubting import SHOP, THREE_SEGMENTS, approve, in_doubt, match
 from tests.support.capability.sending import House, ScriptedLink
@@ -14,20 +14,20 @@ from tests.support.factories import PHONE, SENDER, awaited, open_account
 
 AUTO: Final = "auto"
 # what became of a message before, and whether the doubt is the only one then
-BEFORE: dict[str, tuple[str, Outcome, ReceiptState | None, bool]] = {
-    "a sent one": ("hello", Outcome.ACCEPTED, None, False),
-    "a delivered one": ("hello", Outcome.ACCEPTED, ReceiptState.DELIVRD, True),
-    "an undeliverable one": ("hello", Outcome.ACCEPTED, ReceiptState.UNDELIV, True),
-    "one on its way": ("hello", Outcome.ACCEPTED, ReceiptState.ENROUTE, False),
-    "a refused one": ("hello", Outcome.REFUSED, None, True),
-    "one that was accepted in part": (THREE_SEGMENTS, Outcome.THROTTLED, None, False),
+BEFORE: dict[str, tuple[str, SubmitOutcome, ReceiptState | None, bool]] = {
+    "a sent one": ("hello", SubmitOutcome.ACCEPTED, None, False),
+    "a delivered one": ("hello", SubmitOutcome.ACCEPTED, ReceiptState.DELIVRD, True),
+    "an undeliverable one": ("hello", SubmitOutcome.ACCEPTED, ReceiptState.UNDELIV, True),
+    "one on its way": ("hello", SubmitOutcome.ACCEPTED, ReceiptState.ENROUTE, False),
+    "a refused one": ("hello", SubmitOutcome.REFUSED, None, True),
+    "one that was accepted in part": (THREE_SEGMENTS, SubmitOutcome.THROTTLED, None, False),
 }
 
 
 async def earlier(
     house: House,
     text: str,
-    outcome: Outcome,
+    outcome: SubmitOutcome,
     state: ReceiptState | None,
     *,
     to: str = PHONE,
@@ -36,7 +36,7 @@ async def earlier(
     """Submits a message to that handset. The carrier has answered the first part of it at least."""
     link = await house.submitted(to, text, **more)
     first, *others = link.submitted
-    link.answer(first, outcome=Outcome.ACCEPTED if others else outcome, ref="100")
+    link.answer(first, outcome=SubmitOutcome.ACCEPTED if others else outcome, ref="100")
     link.answer(*others, outcome=outcome)
     if state is not None:
         link.receive("100", to, state)
@@ -97,7 +97,7 @@ async def test_then_only_those_are_meant_whose_handset_and_sender_agree(
     house: House, to: str, sender: str, said: str | None, settled: int
 ) -> None:
     approve(house, SHOP)
-    link = await earlier(house, "hello", Outcome.ACCEPTED, None, to=to, sender=sender)
+    link = await earlier(house, "hello", SubmitOutcome.ACCEPTED, None, to=to, sender=sender)
     await in_doubt(house, "another", link=link)
     link.receive("aa1", PHONE, sender=said)
     await link.turn.run_once()
@@ -110,7 +110,7 @@ async def test_then_an_id_in_another_base_is_the_accepted_ones_also_of_another_a
     house: House, printed: str
 ) -> None:
     chidi = open_account(house.db, credits=10)
-    link = await earlier(house, "hello", Outcome.ACCEPTED, None, account_id=chidi)
+    link = await earlier(house, "hello", SubmitOutcome.ACCEPTED, None, account_id=chidi)
     await in_doubt(house, "another", link=link)
     link.receive(printed, PHONE[3:])
     await link.turn.run_once()
@@ -128,7 +128,7 @@ async def test_then_a_part_of_its_own_that_was_accepted_may_be_meant_unless_no_i
 ) -> None:
     link = await house.submitted(text=THREE_SEGMENTS)
     link.answer(link.submitted[0], ref="100")
-    link.answer(*link.submitted[1:], outcome=Outcome.UNANSWERED)
+    link.answer(*link.submitted[1:], outcome=SubmitOutcome.UNANSWERED)
     link.receive("256", PHONE)
     await link.turn.run_once()
     assert await match(house, id_format=AUTO) == 0

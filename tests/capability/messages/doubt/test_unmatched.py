@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from heliograph.base import clock, ids
 from heliograph.base.errors import InvalidRequest, NotFound
-from heliograph.carriers import Outcome, ReceiptState
+from heliograph.carriers import ReceiptState, SubmitOutcome
 from heliograph.carriers.smpp import user_message_reference
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.doubt.decide import Decision
@@ -127,7 +127,7 @@ async def test_each_tells_why_it_found_nothing_and_what_it_may_be(house: House) 
 async def in_doubt_too(house: House, link: ScriptedLink, to: str, text: str = "another") -> None:
     await house.send(to, text)
     await link.turn.run_once()
-    link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
 
 

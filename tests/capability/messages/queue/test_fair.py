@@ -5,7 +5,7 @@ and on slow ones.
 from collections import Counter
 
 from heliograph.base import clock
-from heliograph.carriers import Outcome, current_rates
+from heliograph.carriers import SubmitOutcome, current_rates
 from heliograph.messages.queue import count_waiting
 from tests.support.capability.sending import House, ScriptedLink
 from tests.support.factories import PHONE, awaited, open_account, open_carrier, phones
@@ -101,7 +101,7 @@ async def test_what_an_account_does_on_one_carrier_costs_it_nothing_on_another(
 async def test_otps_and_what_comes_back_go_before_all_bulk(house: House) -> None:
     link = await house.submitted(phones(5), window=5)
     await house.send(phones(50, first=100))
-    link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.THROTTLED)
     await link.turn.run_once()
     link.answer(*link.open.values())
     clock.move(by_ms=1_000)

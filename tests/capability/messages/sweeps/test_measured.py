@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from prometheus_client import REGISTRY
 
 from heliograph.base import clock
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.carriers.tables import carriers
 from heliograph.database import config
 from heliograph.database.leases import workers
@@ -42,7 +42,7 @@ async def until_measured(sweeps: Sweeps) -> None:
 
 async def unanswered(house: House, to: list[str]) -> None:
     link = await house.submitted(to, "x" * 400)  # three segments each
-    link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
 
 

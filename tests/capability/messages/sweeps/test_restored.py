@@ -10,7 +10,7 @@ import pytest
 from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.campaigns.tables import campaigns
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.messages.sweeps import fail_expired
 from heliograph.messages.tables import inflight, queue
 from tests.support.capability.campaigning import LOOKS_MAX, Running, sent
@@ -55,7 +55,7 @@ async def test_what_is_queued_on_the_wire_and_in_doubt_is_kept_and_goes_out_when
     )  # two segments each; of the first message one is accepted, of the second one in doubt
     first, _, second, *_ = link.open.values()
     link.answer(first)
-    link.answer(second, outcome=Outcome.UNANSWERED)
+    link.answer(second, outcome=SubmitOutcome.UNANSWERED)
     link.turn.claiming = False
     await link.turn.run_once()
     await house.send(phones(2, first=100))

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.base import clock
-from heliograph.carriers import LinkState, Outcome, ReceiptState
+from heliograph.carriers import LinkState, ReceiptState, SubmitOutcome
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.carrier.refs import AS_IS
 from heliograph.messages.doubt.receipts import match_doubts
@@ -110,7 +110,7 @@ async def test_bulk_in_doubt_is_sent_once_more_after_two_minutes_and_never_again
     assert await settle(house) == 1
     await link.turn.run_once()
     assert [s.attempt for s in link.submitted] == [1, 2]
-    link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     clock.move(by_ms=RESEND_AFTER_MS)
     assert await settle(house) == 0
@@ -145,7 +145,7 @@ async def test_of_a_message_in_doubt_only_the_missing_part_is_sent_again(house: 
     link = await house.submitted(text=THREE_SEGMENTS)
     one, two, three = link.submitted
     link.answer(one, three)
-    link.answer(two, outcome=Outcome.UNANSWERED)
+    link.answer(two, outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     clock.move(by_ms=RESEND_AFTER_MS)
     await settle(house)
@@ -163,7 +163,7 @@ async def test_what_a_doubt_cost_is_paid_back_but_not_the_parts_that_were_taken(
     link = await house.submitted(text=THREE_SEGMENTS)
     one, *others = link.submitted
     link.answer(one)
-    link.answer(*others, outcome=Outcome.UNANSWERED)
+    link.answer(*others, outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     clock.move(by_ms=DAY_MS)
     await settle(house)
@@ -217,7 +217,7 @@ async def test_a_message_that_expires_with_a_part_on_the_wire_is_paid_back_after
     link = await house.submitted(text=THREE_SEGMENTS, validity_s=60)
     one, two, three = link.submitted
     link.answer(one)
-    link.answer(two, outcome=Outcome.THROTTLED)
+    link.answer(two, outcome=SubmitOutcome.THROTTLED)
     await link.turn.run_once()
     clock.move(by_ms=60_000)
     assert await fail_expired(house.db, clock.now_ms()) == 1
@@ -307,7 +307,7 @@ async def test_parts_that_fail_over_one_after_the_other_meet_again(house: House)
     open_route(house.db, "carrier", "second")
     link = await house.submitted(text=THREE_SEGMENTS)
     for submission in link.submitted:
-        link.answer(submission, outcome=Outcome.UNSPENT)
+        link.answer(submission, outcome=SubmitOutcome.UNSPENT)
         link.window = 0
         await link.turn.run_once()
         await fail_over(

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
-from heliograph.carriers import LinkState, Outcome
+from heliograph.carriers import LinkState, SubmitOutcome
 from heliograph.database.database import Database
 from heliograph.messages.carrier.settle import RETRY_DELAYS_MS, THROTTLED_DELAY_MS
 from heliograph.messages.states import RESEND_AFTER_MS
@@ -35,7 +35,7 @@ async def test_a_message_that_a_late_answer_settled_is_not_failed_by_its_other_t
     clock.move(by_ms=IN_DOUBT_MS)
     await settle(house)
     await link.turn.run_once()
-    link.answer(link.submitted[1], outcome=Outcome.UNANSWERED)
+    link.answer(link.submitted[1], outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     link.answer(first, late=True)
     await link.turn.run_once()
@@ -65,12 +65,12 @@ async def test_a_passing_fault_does_not_use_up_the_one_time_that_a_doubt_is_sent
     house: House,
 ) -> None:
     link = await house.submitted()
-    link.answer(*link.open.values(), outcome=Outcome.RETRY, command_status=8)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.RETRY, command_status=8)
     await link.turn.run_once()
     clock.move(by_ms=RETRY_DELAYS_MS[0])
     await link.turn.run_once()
     for resent in (1, 0):  # once, and never again
-        link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+        link.answer(*link.open.values(), outcome=SubmitOutcome.UNANSWERED)
         await link.turn.run_once()
         clock.move(by_ms=RESEND_AFTER_MS)
         assert await settle(house) == resent
@@ -85,11 +85,11 @@ async def test_a_segment_is_sent_again_once_whichever_way_it_comes_back(house: H
     """
     link = await house.submitted(text=THREE_SEGMENTS)
     one, two, three = link.submitted
-    link.answer(one, outcome=Outcome.UNANSWERED)
+    link.answer(one, outcome=SubmitOutcome.UNANSWERED)
     link.answer(two)
     await link.turn.run_once()
     clock.move(by_ms=RESEND_AFTER_MS)
-    link.answer(three, outcome=Outcome.THROTTLED)
+    link.answer(three, outcome=SubmitOutcome.THROTTLED)
     link.state = LinkState.BACKING_OFF
     await link.turn.run_once()
     assert await settle(house) == 1
@@ -98,7 +98,7 @@ async def test_a_segment_is_sent_again_once_whichever_way_it_comes_back(house: H
     await link.turn.run_once()
     # a late answer to the first tries ends neither
     assert sorted((s.part, s.attempt) for s in link.open.values()) == [(1, 2), (3, 2)]
-    link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     clock.move(by_ms=RESEND_AFTER_MS)
     assert await settle(house) == 1
@@ -218,12 +218,12 @@ async def test_parts_in_doubt_after_different_tries_go_out_with_a_number_that_no
     """A late answer to an earlier try must not be taken for the next one's."""
     link = await house.submitted(text="x" * 200)
     first, second = link.submitted
-    link.answer(first, outcome=Outcome.RETRY)
-    link.answer(second, outcome=Outcome.UNANSWERED)
+    link.answer(first, outcome=SubmitOutcome.RETRY)
+    link.answer(second, outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     clock.move(by_ms=5_000)
     await link.turn.run_once()
-    link.answer(link.submitted[2], outcome=Outcome.UNANSWERED)
+    link.answer(link.submitted[2], outcome=SubmitOutcome.UNANSWERED)
     await link.turn.run_once()
     clock.move(by_ms=2 * RESEND_AFTER_MS)
     assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 2

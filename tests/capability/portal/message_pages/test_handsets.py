@@ -10,7 +10,7 @@ import pytest
 from heliograph import inbound
 from heliograph.base import clock
 from heliograph.carriers import ReceiptState
-from heliograph.carriers.simulated_outcomes import simulated_outcome
+from heliograph.carriers.simulated_endings import simulated_ending
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.inbound.keywords import KeywordOwner, save_keyword_for
@@ -109,7 +109,7 @@ def test_a_button_for_each_outcome_leads_to_a_number_that_has_it(
 ) -> None:
     page = visitor.get(f"{home}/handsets/{phone}").text
     numbers = re.findall(r"recipients=(\d+)\">[a-z]", page)
-    seen = {simulated_outcome(number) for number in [*numbers, phone]}
+    seen = {simulated_ending(number) for number in [*numbers, phone]}
     assert len(set(numbers) | {phone}) == 6
     assert {outcome.state for outcome in seen} == {
         ReceiptState.DELIVRD,

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from heliograph.carriers import Outcome
+from heliograph.carriers import SubmitOutcome
 from heliograph.messages.read import report_page
 from tests.support.api.service import Loop
 from tests.support.capability.sending import House
@@ -62,7 +62,7 @@ def test_a_rare_status_is_found_far_down(
     failed = sent()
     link = house.turn()
     run_loop(link.turn.run_once())
-    link.answer(*link.open.values(), outcome=Outcome.REFUSED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.REFUSED)
     run_loop(link.turn.run_once())
     sent(phones(50))
     monkeypatch.setattr(report_page, "_MESSAGES_AT_ONCE", 10)
@@ -113,7 +113,7 @@ def test_a_refund_stands_beside_the_charge(
     message = sent()
     link = house.turn()
     run_loop(link.turn.run_once())
-    link.answer(*link.open.values(), outcome=Outcome.REFUSED)
+    link.answer(*link.open.values(), outcome=SubmitOutcome.REFUSED)
     run_loop(link.turn.run_once())
     said = words(visitor, f"{root}/messages/{message}")
     assert "SMS charge SMS to 1 recipient −1 999" in said

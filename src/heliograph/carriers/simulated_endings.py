@@ -16,7 +16,7 @@ LATE_S: Final = 30.0
 DIGITS: Final = 3
 
 
-class SimulatedOutcome(NamedTuple):
+class SimulatedEnding(NamedTuple):
     """Says how the simulator treats a submission to a number. `state` and `error` are those of the
     receipt, if the submission is accepted.
     """
@@ -27,18 +27,18 @@ class SimulatedOutcome(NamedTuple):
     is_late: bool  # its receipt comes LATE_S after the others
 
 
-_DELIVERED: Final = SimulatedOutcome(0, ReceiptState.DELIVRD, "000", is_late=False)
+_DELIVERED: Final = SimulatedEnding(0, ReceiptState.DELIVRD, "000", is_late=False)
 # with the errors that a network gives (3GPP TS 29.002, 17.6.6): unknown subscriber, absent
 # subscriber
 _ENDINGS: Final = {
-    "000": SimulatedOutcome(0, ReceiptState.UNDELIV, "001", is_late=False),
+    "000": SimulatedEnding(0, ReceiptState.UNDELIV, "001", is_late=False),
     # ESME_RINVDSTADR (SMPP 3.4, 5.1.3)
-    "001": SimulatedOutcome(0x0B, ReceiptState.REJECTD, "000", is_late=False),
-    "002": SimulatedOutcome(0, ReceiptState.EXPIRED, "027", is_late=False),
-    "003": SimulatedOutcome(0, ReceiptState.DELIVRD, "000", is_late=True),
+    "001": SimulatedEnding(0x0B, ReceiptState.REJECTD, "000", is_late=False),
+    "002": SimulatedEnding(0, ReceiptState.EXPIRED, "027", is_late=False),
+    "003": SimulatedEnding(0, ReceiptState.DELIVRD, "000", is_late=True),
 }
 
 
-def simulated_outcome(recipient: str) -> SimulatedOutcome:
+def simulated_ending(recipient: str) -> SimulatedEnding:
     """Returns what becomes of a submission to a number in E.164 digits. It is hot."""
     return _ENDINGS.get(recipient[-DIGITS:], _DELIVERED)

@@ -157,7 +157,7 @@ def one_row(installation: Installation, query: str) -> dict[str, Any]:
     return dict(row)
 
 
-def scalar(place: Place, query: str) -> Any:
+def scalar(installation: Installation, query: str) -> Any:
     """Returns the value of a query that finds one row of one column."""
-    [value] = one_row(place, query).values()
+    [value] = one_row(installation, query).values()
     return value

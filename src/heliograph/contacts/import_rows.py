@@ -17,8 +17,8 @@ TOLD_MAX: Final = 20  # rows of each kind that a report, or a page, names by lin
 
 
 class RowEnd(Enum):
-    """Says what became of a row. REPEATED is a row whose phone a row before it in the file had: it has
-    changed that contact once more.
+    """Says what became of a row. REPEATED is a row whose phone an earlier row of the file had: it
+    has changed that contact once more.
     """
 
     CREATED = auto()

@@ -105,6 +105,21 @@ def test_a_campaign_is_launched_paused_resumed_and_canceled(run: Run, amina_id: 
     assert run("campaign", "list", "--status", "draft", "--json").json == []
 
 
+def test_a_campaign_that_was_estimated_and_tested_is_launched_to_its_whole_audience(
+    run: Run, amina_id: str
+) -> None:
+    campaign = spring(run)["id"]
+    run("campaign", "estimate", campaign)
+    tested = run("campaign", "test", campaign, "--to", "233200000002", "--json").json
+    assert (tested["status"], tested["credits_used"]) == ("queued", 1)
+    launched = run("campaign", "launch", campaign, "--json").json
+    assert (launched["status"], launched["recipients_total"], launched["credits_estimated"]) == (
+        "sending",
+        2,
+        2,
+    )
+
+
 def test_both_figures_are_told_when_the_credits_do_not_reach(
     run: Run, db: Database, amina_id: str
 ) -> None:

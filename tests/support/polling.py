@@ -1,5 +1,6 @@
-"""Waits in a thread until something is so. Other processes bring it about, and tell nobody."""
+"""Waits until something is so that nobody tells: other processes or tasks bring it about."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import Final
@@ -16,3 +17,13 @@ def wait_until(condition: Callable[[], object], what: str, within_s: float = WIT
     while not condition():
         assert time.monotonic() < until_s, f"not within {within_s} s: {what}"
         time.sleep(LOOK_S)
+
+
+async def until(condition: Callable[[], object], what: str, within_s: float = WITHIN_S) -> None:
+    """Waits as `wait_until` does, in an event loop that goes on meanwhile: `condition` is asked in
+    a thread, and may read from the database.
+    """
+    until_s = time.monotonic() + within_s
+    while not await asyncio.to_thread(condition):
+        assert time.monotonic() < until_s, f"not within {within_s} s: {what}"
+        await asyncio.sleep(LOOK_S)

@@ -1,7 +1,6 @@
 """The server stores again and again when keys were last used, for as long as it runs."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -15,8 +14,8 @@ from heliograph.base import log
 from heliograph.keys.issue import digest
 from heliograph.keys.tables import api_keys
 from tests.support.api.service import Service, service_on
+from tests.support.polling import wait_until
 
-STORED_WITHIN_S = 10
 # A constraint that is violated is no error of the service, as a database that is away would be. The
 # second statement takes the first one back.
 REFUSE: Final = {
@@ -53,13 +52,6 @@ def refused(api: Service) -> Iterator[None]:
             tx.execute(sa.text(allow))
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + STORED_WITHIN_S
-    while not is_so():
-        assert time.monotonic() < until_s
-        time.sleep(0.02)
-
-
 def test_last_uses_of_keys_are_stored_again_after_a_fault(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,13 +61,15 @@ def test_last_uses_of_keys_are_stored_again_after_a_fault(
     with capture_logs() as logs, service_on(database_url, tmp_path) as api:
         key = api.amina.key()
         assert api.get(key, "/balance").status == 200
-        wait_until(lambda: last_used_ms(api, key) > 0)
+        wait_until(lambda: last_used_ms(api, key) > 0, "a use is stored")
         before_ms = last_used_ms(api, key)
         with refused(api):
             assert api.get(key, "/balance").status == 200
-            wait_until(lambda: "key_usage_not_stored" in [line["event"] for line in logs])
+            wait_until(
+                lambda: "key_usage_not_stored" in [line["event"] for line in logs], "a fault"
+            )
             told = [line["log_level"] for line in logs if line["event"] == "key_usage_not_stored"]
             assert set(told) == {"warning"}, "nothing depends on it (docs/operations.md)"
         assert last_used_ms(api, key) == before_ms
         assert api.get(key, "/balance").status == 200
-        wait_until(lambda: last_used_ms(api, key) > before_ms)
+        wait_until(lambda: last_used_ms(api, key) > before_ms, "a later use is stored")

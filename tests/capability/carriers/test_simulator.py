@@ -13,6 +13,7 @@ from heliograph.messages.tables import inflight
 from heliograph.processes.carriers import Dispatch
 from tests.support.capability.sending import House, ScriptedLink, lease_of, only_worker
 from tests.support.factories import SECRET_KEY, awaited, open_route, phones
+from tests.support.polling import until
 
 DELIVERED, LATE, FAILING = "233201234567", "233201234003", "233201234000"
 
@@ -27,12 +28,6 @@ def dispatch(house: House, worker: int) -> Dispatch:
         lease_of(house.db, worker),
         house.queue,
     )
-
-
-async def until(house: House, statuses: list[str]) -> None:
-    async with asyncio.timeout(10):
-        while house.statuses() != statuses:
-            await asyncio.sleep(0.01)
 
 
 async def kill(tasks: "set[asyncio.Task[None]]") -> None:
@@ -57,7 +52,7 @@ async def test_receipts_that_a_killed_process_owed_come_from_the_next_one(house:
     life = await start(dispatch(house, 1))
     await house.send([DELIVERED, LATE])
     await house.send(LATE, "x" * 400)
-    await until(house, ["delivered", "sent", "sent"])
+    await until(lambda: house.statuses() == ["delivered", "sent", "sent"], "one is delivered")
     await kill(life)
     another = dispatch(house, 2)
     await another.start()
@@ -81,7 +76,8 @@ async def test_submissions_that_died_with_their_process_are_made_again_at_once(
     assert house.count(inflight, inflight.c.state == "submitting") == 5
     another = dispatch(house, 2)
     await another.start()
-    await until(house, ["delivered"] * 3 + ["failed/undeliverable", "delivered"])
+    ends = ["delivered"] * 3 + ["failed/undeliverable", "delivered"]
+    await until(lambda: house.statuses() == ends, "all have their ends")
     await another.stop()
     assert house.count(inflight) == 0
     house.assert_sound()

@@ -27,6 +27,7 @@ from heliograph.processes.carriers import Dispatch
 from heliograph.processes.sweeps import Sweeps
 from tests.support.capability.sending import WORKER, House, lease_of
 from tests.support.factories import PHONE, SECRET_KEY, awaited, open_carrier, open_route, phones
+from tests.support.polling import until
 from tests.support.services.postgres import PrivatePostgres
 from tests.support.wire.raw_carrier import RawCarrier, raw_carrier
 
@@ -85,12 +86,6 @@ def epoch_of(house: House) -> int:
         return config.epoch(tx)
 
 
-async def until(condition: Callable[[], bool], within_s: float = 10) -> None:
-    async with asyncio.timeout(within_s):
-        while not condition():
-            await asyncio.sleep(0.01)
-
-
 @awaited
 async def test_a_carrier_that_drains_holds_up_no_change_of_another(house: House) -> None:
     async with raw_carrier() as smsc:
@@ -98,19 +93,19 @@ async def test_a_carrier_that_drains_holds_up_no_change_of_another(house: House)
         await house.cache.refresh()
         carrier = dispatch(house)
         await carrier.start()
-        await until(lambda: state_of(house, house.carrier_id) == "bound")
+        await until(lambda: state_of(house, house.carrier_id) == "bound", "the carrier is bound")
         smsc.sessions[0].deaf = True  # its answer never comes: so it drains for as long as it may
         await house.send(PHONE)
         carrier.wake({house.carrier_id})
-        await until(lambda: house.count(inflight) == 1)
+        await until(lambda: house.count(inflight) == 1, "it is submitted")
         await asyncio.to_thread(set_up, house, "carrier", window=5)
         await house.cache.refresh()
-        await until(lambda: bool(carrier._changes))
+        await until(lambda: carrier._changes, "the carrier drains")
         second = await asyncio.to_thread(
             open_carrier, house.db, "second", port=smsc.port, prefix=None
         )
         await house.cache.refresh()
-        await until(lambda: state_of(house, second) == "bound", within_s=5)
+        await until(lambda: state_of(house, second) == "bound", "another one is bound", 5)
         assert house.carrier_id in carrier._changes
         # while it drains: seen when that is done
         await asyncio.to_thread(set_up, house, "carrier", window=7)
@@ -121,7 +116,8 @@ async def test_a_carrier_that_drains_holds_up_no_change_of_another(house: House)
             lambda: (
                 window_of(carrier, house.carrier_id) == 7
                 and state_of(house, house.carrier_id) == "bound"
-            )
+            ),
+            "the carrier is bound by its newest settings",
         )
         assert house.count(inflight, inflight.c.state == "in_doubt") == 1
         await carrier.stop()
@@ -137,14 +133,14 @@ async def test_a_process_that_stops_while_a_carrier_drains_hears_its_answers_and
         await house.cache.refresh()
         carrier = dispatch(house)
         await carrier.start()
-        await until(lambda: state_of(house, house.carrier_id) == "bound")
+        await until(lambda: state_of(house, house.carrier_id) == "bound", "the carrier is bound")
         smsc.sessions[0].deaf = True
         await house.send(PHONE)
         carrier.wake({house.carrier_id})
-        await until(lambda: house.count(inflight) == 1)
+        await until(lambda: house.count(inflight) == 1, "it is submitted")
         await asyncio.to_thread(set_up, house, "carrier", window=5)
         await house.cache.refresh()
-        await until(lambda: bool(carrier._changes))
+        await until(lambda: carrier._changes, "the carrier drains")
         stopping = asyncio.create_task(carrier.stop())
         # it is canceled where it waits for the answer, and waits for it again
         await asyncio.sleep(0)
@@ -166,10 +162,12 @@ async def test_a_state_that_could_not_be_stored_is_stored_at_the_next_chance(
         carriers.remove_carrier(tx, "carrier", messages_waiting=0)
     carrier = dispatch(house)
     await carrier.start()
-    await until(lambda: state_of(house, SIMULATOR_ID) == "bound" and not carrier._states)
+    await until(
+        lambda: state_of(house, SIMULATOR_ID) == "bound" and not carrier._states, "it is bound"
+    )
     house.db.writes_lost = 5
     carrier._running[SIMULATOR_ID].turn.on_state(LinkState.REFUSED, "wrong password")
-    await until(lambda: state_of(house, SIMULATOR_ID) == "refused")
+    await until(lambda: state_of(house, SIMULATOR_ID) == "refused", "its state is stored")
     assert house.db.writes_lost == 0
     await carrier.stop()
 
@@ -249,11 +247,11 @@ async def test_a_process_stops_in_time_though_its_database_is_away(
         await house.cache.refresh()
         carrier = dispatch(house)
         await carrier.start()
-        await until(lambda: state_of(house, house.carrier_id) == "bound")
+        await until(lambda: state_of(house, house.carrier_id) == "bound", "the carrier is bound")
         smsc.sessions[0].deaf = True
         await house.send(phones(5))
         carrier.wake({house.carrier_id})
-        await until(lambda: house.count(inflight) == 5)
+        await until(lambda: house.count(inflight) == 5, "all are submitted")
         await asyncio.to_thread(private_postgres.kill)
         smsc.sessions[0].transport.abort()
         started_s = time.monotonic()
@@ -311,10 +309,12 @@ async def test_a_paused_carrier_keeps_its_bind_and_its_texts_wait_or_go_elsewher
         await house.cache.refresh()
         sending = dispatch(house)
         await sending.start()
-        await until(lambda: state_of(house, house.carrier_id) == "bound")
+        await until(lambda: state_of(house, house.carrier_id) == "bound", "the carrier is bound")
         try:
             await told(house, carriers.pause_carrier)
-            await until(lambda: not sending._running[house.carrier_id].turn.claiming)
+            await until(
+                lambda: not sending._running[house.carrier_id].turn.claiming, "it is paused"
+            )
             await house.send(phones(2))
             sending.wake({house.carrier_id})
             await asyncio.sleep(2 * dispatching.WATCH_S)
@@ -322,12 +322,14 @@ async def test_a_paused_carrier_keeps_its_bind_and_its_texts_wait_or_go_elsewher
             await asyncio.to_thread(open_carrier, house.db, "spare", port=spare.port, prefix=None)
             await asyncio.to_thread(open_route, house.db, "carrier", "spare")
             await house.cache.refresh()
-            await until(lambda: submitted(spare) == 2)  # what waited, by the sweep of routes
+            await until(
+                lambda: submitted(spare) == 2, "what waited is moved by the sweep of routes"
+            )
             await house.send(phones(3))
-            await until(lambda: submitted(spare) == 5)  # new messages take it at once
+            await until(lambda: submitted(spare) == 5, "new messages take the other route at once")
             await told(house, carriers.resume_carrier)
             await house.send(phones(1))
-            await until(lambda: submitted(smsc) == 1)
+            await until(lambda: submitted(smsc) == 1, "the resumed carrier is given a message")
             assert (len(smsc.sessions), submitted(spare)) == (1, 5)
         finally:
             await sending.stop()

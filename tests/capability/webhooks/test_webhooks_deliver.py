@@ -27,7 +27,6 @@ from tests.support.capability.webhook_delivery import (
     hangs,
     happened,
     lease,
-    until,
 )
 from tests.support.capability.webhooks import (
     DEVELOPMENT,
@@ -38,6 +37,7 @@ from tests.support.capability.webhooks import (
     waiting,
 )
 from tests.support.factories import SECRET_KEY, awaited
+from tests.support.polling import until
 from tests.support.wire.webhook_receiver import OK, Behaviour, receiving, says
 
 GONE = b"HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n"
@@ -59,7 +59,7 @@ async def test_an_event_arrives_once_and_its_receiver_can_check_it(house: House)
     async with receiving(says(OK)) as receiver, delivering(house):
         _, secret = await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
         await happened(house, 300)
-        await until(lambda: len(outcomes(house.db)) == 300)
+        await until(lambda: len(outcomes(house.db)) == 300, "the outcomes are stored")
     assert (set(outcomes(house.db)), waiting(house.db), failures(house.db)) == (
         {("delivered", 1, 200)},
         [],
@@ -80,7 +80,7 @@ async def test_what_this_process_committed_does_not_wait_until_the_queue_is_look
         await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
         for number in range(1, 4):
             await happened(house)
-            await until(lambda number=number: len(receiver.bodies) == number)  # type: ignore[misc]
+            await until(lambda number=number: len(receiver.bodies) == number, "it arrives")  # type: ignore[misc]
 
 
 @awaited
@@ -91,14 +91,14 @@ async def test_failures_are_tried_again_by_the_schedule_then_kept_and_can_be_rep
         made, _ = await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
         await happened(house)
         for number, delay_ms in enumerate(RETRY_DELAYS_MS, 1):
-            await until(lambda number=number: len(failures(house.db)) == number)  # type: ignore[misc]
+            await until(lambda number=number: len(failures(house.db)) == number, "it fails")  # type: ignore[misc]
             [(due_at_ms, tries)] = waiting(house.db)
             assert (tries, abs(due_at_ms - clock.now_ms() - delay_ms) < 5_000) == (number, True)
             clock.move(by_ms=delay_ms - 6_000)
             await asyncio.sleep(0.6)
             assert len(failures(house.db)) == number, "before its time"
             clock.move(by_ms=6_000)
-        await until(lambda: len(outcomes(house.db)) == 1)
+        await until(lambda: len(outcomes(house.db)) == 1, "the outcomes are stored")
         assert (outcomes(house.db), waiting(house.db)) == ([("exhausted", 5, 500)], [])
         assert failures(house.db) == [(number, 500, "status") for number in range(1, 6)]
         since_ms = clock.now_ms() - 86_400_000
@@ -107,7 +107,7 @@ async def test_failures_are_tried_again_by_the_schedule_then_kept_and_can_be_rep
             lambda tx: replay.replay_span(tx, made, since_ms, now_ms=clock.now_ms()),
         )
         assert replayed == 1
-        await until(lambda: outcomes(house.db) == [("delivered", 1, 200)])
+        await until(lambda: outcomes(house.db) == [("delivered", 1, 200)], "it is delivered")
     assert len(set(receiver.bodies)) == 1, "the same event, byte for byte"
     assert len(receiver.bodies) == 6
 
@@ -117,7 +117,7 @@ async def test_410_disables_and_its_users_are_told(house: House) -> None:
     async with receiving(says(GONE)) as receiver, delivering(house):
         made, _ = await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
         await happened(house, 20)
-        await until(lambda: len(outcomes(house.db)) == 20)
+        await until(lambda: len(outcomes(house.db)) == 20, "the outcomes are stored")
     assert {outcome for outcome, _, _ in outcomes(house.db)} == {"missed"}
     with house.db.read() as tx:
         disabled = endpoints.endpoint_of(tx, ids.text_of_raw(endpoints.PREFIX, made.id))
@@ -142,14 +142,15 @@ async def test_five_days_of_nothing_but_failures_disable_and_one_success_between
                 lambda place=place: (  # type: ignore[misc]
                     len(receiver.bodies) > place
                     and len(failures(house.db)) + len(outcomes(house.db)) > place
-                )
+                ),
+                "it has been tried",
             )
             with house.db.read() as tx:
                 disabled = tx.execute(sa.select(webhook_endpoints.c.disabled_reason)).scalar_one()
             if place < 3:
                 assert disabled is None
             clock.move(by_ms=by_ms)
-        await until(lambda: disabled_reason(house) == "failing")
+        await until(lambda: disabled_reason(house) == "failing", "the endpoint is disabled")
 
 
 def disabled_reason(house: House) -> str | None:
@@ -165,7 +166,7 @@ async def test_a_dead_endpoint_with_a_long_queue_delays_nobody(house: House) -> 
         for _ in range(10):
             await happened(house, 10_000)
         async with delivering(house):
-            await until(lambda: len(dead.bodies) > 0)
+            await until(lambda: len(dead.bodies) > 0, "the POSTs arrive")
             await asyncio.to_thread(
                 endpoint, house.db, house.amina_id, alive.url(), ["message.delivered"]
             )
@@ -176,7 +177,7 @@ async def test_a_dead_endpoint_with_a_long_queue_delays_nobody(house: House) -> 
                     await load_listeners(tx, [house.amina_id]),
                     [Event(house.amina_id, False, "message.delivered", clock.now_ms(), {})],
                 )
-            await until(lambda: len(alive.bodies) == 1)
+            await until(lambda: len(alive.bodies) == 1, "the POSTs arrive")
             assert time.monotonic() - began_s < 1
     assert len(waiting(house.db)) == 100_000
 
@@ -199,11 +200,11 @@ async def test_one_event_for_many_endpoints_costs_few_transactions(
             endpoint(house.db, house.amina_id, receiver.url())
         async with delivering(house):
             await happened(house)
-            await until(lambda: len(outcomes(house.db)) == count)
+            await until(lambda: len(outcomes(house.db)) == count, "the outcomes are stored")
             monkeypatch.setattr(house.db, "hot", counted)
             began_s = time.monotonic()
             await happened(house)
-            await until(lambda: len(outcomes(house.db)) == 2 * count)
+            await until(lambda: len(outcomes(house.db)) == 2 * count, "the outcomes are stored")
             assert begun < 10 + 3 * (time.monotonic() - began_s) / LOOK_S, (
                 "a look costs one reading and one recording at most"
             )
@@ -219,12 +220,12 @@ async def test_what_a_dead_process_held_is_another_ones_and_the_living_share(hou
         endpoint(house.db, house.amina_id, receiver.url())
         async with delivering(house, first), delivering(house, second):
             await happened(house, 200)
-            await until(lambda: len(outcomes(house.db)) == 200)
+            await until(lambda: len(outcomes(house.db)) == 200, "the outcomes are stored")
         assert len(receiver.bodies) == 200
         holder = Deliveries(house.db, first, SECRET_KEY, DEVELOPMENT)
         await holder.start()
         await happened(house)
-        await until(lambda: len(outcomes(house.db)) == 201)
+        await until(lambda: len(outcomes(house.db)) == 201, "the outcomes are stored")
         async with delivering(house, second):
             # it is killed, and its row goes when others see that its beat stands still
             for task in holder._tasks:
@@ -236,7 +237,7 @@ async def test_what_a_dead_process_held_is_another_ones_and_the_living_share(hou
                 house.db.transact,
                 lambda tx: tx.execute(workers.delete().where(workers.c.epoch == first.number)),
             )
-            await until(lambda: len(outcomes(house.db)) == 202)
+            await until(lambda: len(outcomes(house.db)) == 202, "the outcomes are stored")
         await holder.stop(0.0)
 
 
@@ -248,7 +249,7 @@ async def test_an_endpoint_that_is_enabled_again_does_not_wait_for_what_still_ha
         made, _ = await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
         endpoint_id = ids.text_of_raw(endpoints.PREFIX, made.id)
         await happened(house)
-        await until(lambda: len(receiver.bodies) == 1)
+        await until(lambda: len(receiver.bodies) == 1, "the POSTs arrive")
         await asyncio.to_thread(
             house.db.transact, lambda tx: endpoints.disable(tx, endpoint_id, now_ms=clock.now_ms())
         )
@@ -257,7 +258,7 @@ async def test_an_endpoint_that_is_enabled_again_does_not_wait_for_what_still_ha
         await asyncio.to_thread(house.db.transact, lambda tx: endpoints.enable(tx, endpoint_id))
         began_s = time.monotonic()
         await happened(house)
-        await until(lambda: len(receiver.bodies) == 2)
+        await until(lambda: len(receiver.bodies) == 2, "the POSTs arrive")
         assert time.monotonic() - began_s < 1
 
 
@@ -269,13 +270,15 @@ async def test_a_disabled_endpoint_gets_nothing_more_and_an_unreachable_one_is_t
         made, _ = await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
         await asyncio.to_thread(endpoint, house.db, house.amina_id, NOWHERE)
         await happened(house)
-        await until(lambda: len(outcomes(house.db)) == 1 == len(failures(house.db)))
+        await until(
+            lambda: len(outcomes(house.db)) == 1 == len(failures(house.db)), "both have been tried"
+        )
         endpoint_id = ids.text_of_raw(endpoints.PREFIX, made.id)
         await asyncio.to_thread(
             house.db.transact, lambda tx: endpoints.disable(tx, endpoint_id, now_ms=clock.now_ms())
         )
         await happened(house)
-        await until(lambda: len(failures(house.db)) == 2)
+        await until(lambda: len(failures(house.db)) == 2, "the attempts fail")
     assert [reason for _, _, reason in failures(house.db)] == ["connect", "connect"]
     assert sorted(outcome for outcome, _, _ in outcomes(house.db)) == ["delivered", "missed"]
     assert len(receiver.bodies) == 1

@@ -15,9 +15,10 @@ from heliograph.base import clock, open_files
 from heliograph.webhooks.events import Event, emit, load_listeners
 from heliograph.webhooks.post_slots import OWN, PostSlots
 from tests.support.capability.sending import House
-from tests.support.capability.webhook_delivery import delivering, happened, until
+from tests.support.capability.webhook_delivery import delivering, happened
 from tests.support.capability.webhooks import endpoint, failures, outcomes, waiting
 from tests.support.factories import awaited
+from tests.support.polling import until
 from tests.support.wire.webhook_receiver import OK, receiving, says
 
 FILES = 200
@@ -58,7 +59,7 @@ async def test_many_slow_endpoints_leave_room_for_another_ones_rush(
             endpoint(house.db, house.amina_id, slow_one.url(), ["message.sent"])
         await happened(house, 100)
         async with delivering(house):
-            await until(lambda: len(slow_one.bodies) > 2 * SLOW * OWN)
+            await until(lambda: len(slow_one.bodies) > 2 * SLOW * OWN, "the POSTs arrive")
             await asyncio.to_thread(
                 endpoint, house.db, house.amina_id, good.url(), ["message.delivered"]
             )
@@ -78,7 +79,7 @@ async def test_many_slow_endpoints_leave_room_for_another_ones_rush(
                         for number in range(RUSH)
                     ],
                 )
-            await until(lambda: len(good.bodies) == RUSH)
+            await until(lambda: len(good.bodies) == RUSH, "the POSTs arrive")
             took_s = time.monotonic() - began_s
     assert took_s < 1
     assert SLOW * OWN < most <= PostSlots(FILES).posts < FILES / 2
@@ -91,14 +92,14 @@ async def test_without_files_an_event_stays_due_and_counts_no_attempt(house: Hou
         await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
         await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url("localhost"))
         await happened(house)
-        await until(lambda: len(outcomes(house.db)) == 2)
+        await until(lambda: len(outcomes(house.db)) == 2, "the outcomes are stored")
         await asyncio.sleep(4.5)  # connections are kept for 4 s
         with capture_logs() as logs:
             with no_more_files():
                 await happened(house, 5)
                 await asyncio.sleep(1.5)
                 heard = len(receiver.bodies)
-            await until(lambda: len(outcomes(house.db)) == 12)
+            await until(lambda: len(outcomes(house.db)) == 12, "the outcomes are stored")
     assert heard == 2
     assert (set(outcomes(house.db)), failures(house.db), waiting(house.db)) == (
         {("delivered", 1, 200)},
@@ -142,7 +143,10 @@ async def test_more_endpoints_than_there_are_places_all_have_their_turn(
             for rounds in (1, 2):
                 began_s = time.monotonic()
                 await happened(house, 2)
-                await until(lambda rounds=rounds: len(outcomes(house.db)) == rounds * 2 * count)  # type: ignore[misc]
+                await until(
+                    lambda rounds=rounds: len(outcomes(house.db)) == rounds * 2 * count,  # type: ignore[misc]
+                    "the outcomes are stored",
+                )
                 assert time.monotonic() - began_s < 4, (
                     "far less than it takes until an idle one is let go by itself"
                 )

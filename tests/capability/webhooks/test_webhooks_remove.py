@@ -32,13 +32,12 @@ from tests.support.capability.webhook_delivery import (
     hangs,
     happened,
     lease,
-    until,
 )
 from tests.support.capability.webhooks import DEVELOPMENT, endpoint, outcomes, waiting
 from tests.support.crash.processes import ServerProcess
 from tests.support.crash.sends import send
 from tests.support.factories import SECRET_KEY, awaited, issue_key, open_account, phones
-from tests.support.polling import wait_until
+from tests.support.polling import until, wait_until
 from tests.support.wire.webhook_receiver import receiver_in_a_thread, receiving, says
 
 OF_AN_ENDPOINT = (
@@ -103,7 +102,7 @@ async def test_whoever_posts_to_it_ends_and_leaves_nothing_behind(house: House) 
     async with receiving(hangs) as receiver, delivering(house):
         made, _ = await asyncio.to_thread(endpoint, house.db, house.amina_id, receiver.url())
         await happened(house, LONG)
-        await until(lambda: len(receiver.bodies) == 8)
+        await until(lambda: len(receiver.bodies) == 8, "the POSTs arrive")
         await asyncio.to_thread(remove, house, made.id)
         await happened(house)
         await asyncio.sleep(1)
@@ -131,9 +130,12 @@ async def test_what_is_under_way_is_recorded_and_goes_too(house: House) -> None:
                 await load_listeners(tx, [house.amina_id]),
                 [Event(house.amina_id, False, LOW_BALANCE, clock.now_ms(), {})] * 100,
             )
-        await until(lambda: len(receiver.bodies) == 8)
+        await until(lambda: len(receiver.bodies) == 8, "the POSTs arrive")
         await asyncio.to_thread(remove, house, made.id)
-        await until(lambda: len(outcomes(house.db)) == 100 and house.count(webhook_holders) <= 1)
+        await until(
+            lambda: len(outcomes(house.db)) == 100 and house.count(webhook_holders) <= 1,
+            "the outcomes are stored",
+        )
         assert sorted(set(outcomes(house.db))) == [("delivered", 1, 200), ("missed", 0, None)]
         assert len(receiver.bodies) == 8
         await a_minute_later(house)

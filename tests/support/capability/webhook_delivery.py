@@ -1,7 +1,7 @@
 """Runs the delivery of webhooks, and makes endpoints to deliver to."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 
 from heliograph.base import clock
@@ -14,8 +14,6 @@ from tests.support.capability.webhooks import (
     DEVELOPMENT,
 )
 from tests.support.factories import SECRET_KEY
-
-WITHIN_S = 20.0
 
 
 async def happened(house: House, count: int = 1) -> None:
@@ -53,12 +51,6 @@ async def delivering(house: House, by: Lease | None = None) -> AsyncIterator[Del
         house.db.served = False
         await deliveries.stop(1.0)
         living.cancel()
-
-
-async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(WITHIN_S):
-        while not await asyncio.to_thread(true):
-            await asyncio.sleep(0.02)
 
 
 def hangs(_: asyncio.StreamWriter) -> Awaitable[None]:

@@ -10,6 +10,7 @@ import pytest
 from heliograph.base.database_url import Host, WrongUrl, parse
 from heliograph.database.postgresql import hosts as hosts_module
 from heliograph.database.postgresql.hosts import Hosts, HostStatus, NoHost
+from tests.support.polling import wait_until
 
 CLUSTER = 7_000
 PRIMARY = HostStatus(read_only=False, is_standby=False, system=CLUSTER, timeline=1)
@@ -200,7 +201,7 @@ def test_a_promotion_beside_a_primary_that_goes_on_is_seen(monkeypatch: pytest.M
     former = servers.hosts.require_usable(servers.hosts.chosen_host(), PRIMARY)
     servers.says[1] = SUCCESSOR
     servers.hosts.ask_others_if_due()
-    until(lambda: servers.chosen() == "db1:5432")
+    wait_until(lambda: servers.chosen() == "db1:5432", "the other one is chosen")
     assert servers.hosts.generation != former.generation
     assert servers.hosts.promotions != former.promotions
 
@@ -262,10 +263,3 @@ def _outcome(work: Callable[[], str]) -> str | NoHost:
         return work()
     except NoHost as refused:
         return refused
-
-
-def until(condition: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < until_s
-        time.sleep(0.01)

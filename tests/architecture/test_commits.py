@@ -78,7 +78,6 @@ MAY_OPEN_A_TRANSACTION = {
     "inbound/receive/receiver.py": "a batch of texts from handsets is a transaction",
     "inbound/receive/overdue.py": "each text whose parts do not come is a transaction",
     "otp/verify.py": "a batch of verifications is a transaction",
-    "otp/erase.py": "each batch of texts that are erased is a transaction",
     "webhooks/deliver.py": "taking endpoints over, and letting them go, are transactions",
     "webhooks/read_due.py": (
         "what is due is read in a transaction, and what is pruned goes out of its queue"
@@ -100,8 +99,9 @@ MAY_OPEN_A_TRANSACTION = {
         "a proof reads one snapshot, and each time that it tells how far it is is a transaction"
     ),
     "jobs/portal_views.py": "looks that are over end in one transaction",
-    "jobs/pruning.py": "each batch of what is deleted is a transaction",
     "jobs/rate_sheets.py": "each rate sheet that is applied is a transaction",
+    "database/pruning.py": "each batch of long work is a transaction",
+    "jobs/pruning.py": "which endpoints have gone is read in one, and how far events go is another",
     "jobs/retention.py": "each batch of what is erased or deleted is a transaction",
     "processes/api_processes.py": "before it answers, it compares clocks and keys",
     "processes/demo.py": "the demo sets its account up as the commands would",

@@ -51,31 +51,21 @@ EXCEPTIONS: Final = {
         "database/commits.py",
         "_watch_unconfirmed",
     ): "it is a thread, for the event loop may be what waits",
+    ("database/pruning.py", "in_batches"): "it is the helper of work in many transactions",
+    ("database/outage.py", "run_again"): TRIES,
     ("database/migrate.py", "_months_or_none"): TRIES,
     ("database/migrate.py", "_try"): TRIES,
-    ("inbound/receive/overdue.py", "forget_parts"): "it rests between batches, until none is left",
     ("inbound/receive/receiver.py", "run"): (
         "it empties a list, and what it does after a fault depends on the fault"
     ),
-    (
-        "jobs/pruning.py",
-        "_forget_removed_endpoints",
-    ): "it rests between batches, until none is left",
-    ("jobs/pruning.py", "_prune_table"): "it rests between batches, until none is left",
-    ("jobs/pruning.py", "prune_all"): "it goes through a list, and each of them rests",
-    ("jobs/retention.py", "_batches"): "it rests between batches, for as long as they take",
-    ("jobs/retention.py", "_delete"): "it goes through a list, and each of them is tried",
-    ("jobs/retention.py", "_detached"): TRIES,
     ("messages/carrier/turn.py", "run"): (
         "a carrier's turn says how long the next one may wait, and what it does after a fault"
         " depends on the fault"
     ),
     ("messages/carrier/turn.py", "finish"): "it empties lists, and goes on after a fault as `run`",
-    ("messages/doubt/decide.py", "run_again"): TRIES,
     ("messages/sweeps/accepted_during_opt_out.py", "until"): (
         "it waits in a thread or in a command, after an opt-out"
     ),
-    ("otp/erase.py", "erase"): "it rests between batches, until none is left",
     ("portal/sign_in/mailer.py", "send_due"): "it empties a list, and no mail keeps another back",
     (
         "portal/sign_in/mailer.py",

@@ -2,11 +2,12 @@
 a client is told.
 """
 
+import asyncio
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeVar
 
 from sqlalchemy import exc
 
@@ -20,6 +21,8 @@ READ_ONLY_SQLSTATE: Final = "25006"  # a standby, or a primary that may not be w
 # serialization failure, deadlock, lock not available
 RETRIED_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03"})
 
+T = TypeVar("T")
+
 
 class StaleRead(Exception):
     """Another transaction has stored meanwhile what this one went by; run again, it sees that."""
@@ -30,6 +33,24 @@ def is_conflict(error: BaseException) -> bool:
     serialization failure, or a lock that was not got in time.
     """
     return isinstance(error, StaleRead) or _sqlstate(error) in RETRIED_SQLSTATES
+
+
+async def run_again(
+    transaction: Callable[[], Awaitable[T]], *, tries: int = CONFLICT_TRIES, rest_s: float = 0
+) -> T:
+    """Returns what a transaction returns. It is run again, whole, when it met what `is_conflict`
+    names, up to `tries` times with a rest between them. Raises Unavailable when it met that each
+    time.
+    """
+    for _ in range(tries):
+        try:
+            return await transaction()
+        except Exception as error:
+            cancelling.raise_if_cancelled(error)
+            if not is_conflict(error):
+                raise
+        await asyncio.sleep(rest_s)
+    raise Unavailable("The database is busy.")
 
 
 def is_refusal(error: BaseException) -> bool:

@@ -1,19 +1,24 @@
 """Rows that have served their time are deleted, oldest first, a few at a time: nobody who
-sends waits for it.
+sends waits for it. Other long work goes in the same batches.
 """
 
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import cache
 from typing import Final, NamedTuple
 
+from heliograph.base import clock
 from heliograph.base.paging import first_id_of
+from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import AffectedRow, BigInt, GivenT, Id, Int, Row, Statement
 
 # in one transaction: about 10 ms, in which others wait for SQLite's one writer
 ROWS_AT_ONCE: Final = 1_000
-# after each transaction that clears away: at most a tenth of a writer's time, and still 10,000
-# rows a second
+# after each transaction: at most a tenth of a writer's time, and still 10,000 rows a second
 PAUSE_S: Final = 0.1
+# times as long as a batch took, if that is more: a tenth, however slow the machine
+PAUSES: Final = 9
 
 # By the index of the age, and by the rows' own places: no other row is looked at. Rows that
 # somebody has locked are left for the next time.
@@ -83,3 +88,20 @@ async def prune(tx: HotTx, rule: PruningRule, now_ms: int) -> int:
     if rule.age == "id":
         return await prune_ids(tx, rule, first_id_of(until_ms))
     return len(await prune_statement_by_time(rule).rows(tx, _TimesUpTo(until_ms, ROWS_AT_ONCE)))
+
+
+async def in_batches(
+    db: Database, work: Callable[[HotTx], Awaitable[tuple[int, bool]]]
+) -> AsyncIterator[int]:
+    """Runs `work` in one transaction after the other, until it says that there is no more. It
+    returns of how many rows it has made what they are to be, and whether there are more; each
+    number of rows is given when it is committed.
+    """
+    more = True
+    while more:
+        began_s = clock.monotonic_s()
+        async with db.hot() as tx:
+            rows, more = await work(tx)
+        yield rows
+        if more:
+            await asyncio.sleep(max(PAUSE_S, PAUSES * (clock.monotonic_s() - began_s)))

@@ -6,8 +6,8 @@ after 30 days, what sites reported after 90 days, and counts of past days after 
 were removed go too, and so do the sign-in links and sessions of users that have ended.
 """
 
-import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from heliograph import accounts, alerts, otp, plugin, pricing, requests, users, webhooks
@@ -17,7 +17,8 @@ from heliograph.base.paging import first_id_of
 from heliograph.base.periodic import repeat
 from heliograph.contacts import stored_import
 from heliograph.database.database import Database
-from heliograph.database.pruning import PAUSE_S, ROWS_AT_ONCE, PruningRule, prune
+from heliograph.database.hot import HotTx
+from heliograph.database.pruning import ROWS_AT_ONCE, PruningRule, in_batches, prune
 from heliograph.inbound.tables import REPLIES_KEPT
 from heliograph.messages import tables as message_tables
 from heliograph.messages.retention import EVENTS, store_first_kept
@@ -91,24 +92,27 @@ async def _forget_removed_endpoints(db: Database) -> None:
     """Forgets endpoints that were removed, and those of a `heliograph listen` that was killed."""
     async with db.hot() as tx:
         endpoint_ids = await forget_endpoint.find_gone(tx, clock.now_ms())
-    batches = 0
+    left = FORGETS_MAX
     for endpoint_id in endpoint_ids:
-        rows = 1
-        while rows and batches < FORGETS_MAX:
-            async with db.hot() as tx:
-                rows = await forget_endpoint.forget_some(tx, endpoint_id)
-            batches += 1
-            await asyncio.sleep(PAUSE_S)
+        async for _ in in_batches(db, partial(_forget_some, endpoint_id)):
+            left -= 1
+            if not left:
+                return
+
+
+async def _forget_some(endpoint_id: str, tx: HotTx) -> tuple[int, bool]:
+    rows = await forget_endpoint.forget_some(tx, endpoint_id)
+    return rows, rows > 0
 
 
 async def _prune_table(db: Database, rule: PruningRule) -> int:
-    rows = batch = 0
-    while rows == 0 or batch == ROWS_AT_ONCE:
-        async with db.hot() as tx:
-            batch = await prune(tx, rule, clock.now_ms())
-        if batch == 0:
-            break
-        rows += batch
-        metrics.PRUNED.labels(rule.table).inc(batch)
-        await asyncio.sleep(PAUSE_S)
-    return rows
+    async def prune_some(tx: HotTx) -> tuple[int, bool]:
+        rows = await prune(tx, rule, clock.now_ms())
+        return rows, rows == ROWS_AT_ONCE
+
+    total = 0
+    async for rows in in_batches(db, prune_some):
+        if rows:
+            metrics.PRUNED.labels(rule.table).inc(rows)
+        total += rows
+    return total

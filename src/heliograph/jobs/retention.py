@@ -5,20 +5,20 @@ This runs beside the pruning, and not behind it: a million messages take minutes
 passwords are erased after ten.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
-from heliograph.base import cancelling, clock, metrics
+from heliograph.base import clock, metrics
+from heliograph.base.errors import Unavailable
 from heliograph.base.log import Log
 from heliograph.base.paging import first_id_of
 from heliograph.base.periodic import repeat
 from heliograph.campaigns import forget_some
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.database.outage import is_conflict
-from heliograph.database.pruning import PAUSE_S, prune_ids
+from heliograph.database.outage import run_again
+from heliograph.database.pruning import in_batches, prune_ids
 from heliograph.inbound import erase_some_inbound
 from heliograph.inbound import tables as inbound_tables
 from heliograph.jobs.pruning import FIRST_AFTER_S
@@ -37,9 +37,6 @@ from heliograph.messages.retention import (
 )
 
 EVERY_S: Final = 60.0
-# times as long as a batch took, if that is more than PAUSE_S: at most a tenth of a writer's time,
-# however slow the machine
-PAUSES: Final = 9
 DETACH_TRIES: Final = 10  # in a row; then in a minute again
 DETACH_AGAIN_S: Final = 2.0
 
@@ -68,12 +65,12 @@ async def _erase(db: Database, until_ms: int) -> None:
     async with db.hot() as tx:
         until = await first_unfinished_id(tx, until_ms)
     messages = 0
-    async for erased, _ in _batches(db, lambda tx: erase_some(tx, until)):
+    async for erased in in_batches(db, lambda tx: erase_some(tx, until)):
         messages += erased
         metrics.ERASED.inc(erased)
     if messages:
         log.info("erased", messages=messages)
-    async for rows, _ in _batches(db, lambda tx: erase_some_inbound(tx, first_id_of(until_ms))):
+    async for rows in in_batches(db, lambda tx: erase_some_inbound(tx, first_id_of(until_ms))):
         if rows:
             metrics.ERASED.inc(rows)
     await _delete_all(db, "campaign_recipients", lambda tx: forget_some(tx, until_ms))
@@ -100,17 +97,15 @@ async def _delete(db: Database, until_ms: int) -> None:
 
 
 async def _detached(db: Database, month: str) -> bool:
-    for _ in range(DETACH_TRIES):
-        try:
-            async with db.hot() as tx:
-                await detach(tx, month)
-            return True
-        except Exception as error:
-            cancelling.raise_if_cancelled(error)
-            if not is_conflict(error):
-                raise
-        await asyncio.sleep(DETACH_AGAIN_S)
-    return False
+    async def detach_once() -> None:
+        async with db.hot() as tx:
+            await detach(tx, month)
+
+    try:
+        await run_again(detach_once, tries=DETACH_TRIES, rest_s=DETACH_AGAIN_S)
+    except Unavailable:
+        return False
+    return True
 
 
 async def _delete_all(db: Database, table: str, work: Callable[[HotTx], Awaitable[int]]) -> None:
@@ -121,24 +116,8 @@ async def _delete_all(db: Database, table: str, work: Callable[[HotTx], Awaitabl
         return rows, rows > 0
 
     total = 0
-    async for rows, _ in _batches(db, some):
+    async for rows in in_batches(db, some):
         total += rows
         metrics.PRUNED.labels(table).inc(rows)
     if total:
         log.info("pruned", table=table, rows=total)
-
-
-async def _batches(
-    db: Database, work: Callable[[HotTx], Awaitable[tuple[int, bool]]]
-) -> AsyncIterator[tuple[int, bool]]:
-    """Yields what `work` answers of one batch after the other, each a transaction, until it says
-    that there is no more.
-    """
-    more = True
-    while more:
-        began_s = clock.monotonic_s()
-        async with db.hot() as tx:
-            rows, more = await work(tx)
-        yield rows, more
-        if more:
-            await asyncio.sleep(max(PAUSE_S, PAUSES * (clock.monotonic_s() - began_s)))

@@ -2,7 +2,6 @@
 them any more.
 """
 
-import asyncio
 from typing import Final
 
 import sqlalchemy as sa
@@ -11,7 +10,8 @@ from heliograph.base import clock
 from heliograph.base.paging import first_id_of
 from heliograph.base.secrets import SEALED as SEALED_PREFIX
 from heliograph.database.database import Database
-from heliograph.database.pruning import PAUSE_S
+from heliograph.database.hot import HotTx
+from heliograph.database.pruning import in_batches
 from heliograph.database.sealed_columns import SealedColumn
 from heliograph.database.statements import Id, Int, Row, portable
 from heliograph.messages.retention import erase_texts
@@ -69,16 +69,17 @@ class Eraser:
     async def erase(self) -> None:
         """Erases all that is due now."""
         now_ms = clock.now_ms()
-        start, until = (
-            max(self._from, first_id_of(now_ms - KEPT_MS)),
-            first_id_of(now_ms - ERASED_AFTER_MS),
-        )
-        while True:
-            async with self._db.hot() as tx:
-                found = await _NEXT.rows(tx, _OtpsBetween(start, until, ROWS_AT_ONCE))
-                await erase_texts(tx, [otp.id for otp in found])
-            if len(found) < ROWS_AT_ONCE:
-                break
-            start = found[-1].id
-            await asyncio.sleep(PAUSE_S)
+        next_id = max(self._from, first_id_of(now_ms - KEPT_MS))
+        until = first_id_of(now_ms - ERASED_AFTER_MS)
+
+        async def erase_some(tx: HotTx) -> tuple[int, bool]:
+            nonlocal next_id
+            found = await _NEXT.rows(tx, _OtpsBetween(next_id, until, ROWS_AT_ONCE))
+            await erase_texts(tx, [otp.id for otp in found])
+            if found:
+                next_id = found[-1].id
+            return len(found), len(found) == ROWS_AT_ONCE
+
+        async for _ in in_batches(self._db, erase_some):
+            pass
         self._from = until

@@ -134,9 +134,9 @@ def match(run: CommandRun, receipt_id: str, message_id: str, by: str) -> None:
     """
     from heliograph.base import clock
     from heliograph.carriers import all_carriers
+    from heliograph.database.outage import run_again
     from heliograph.messages.carrier import facts_of
     from heliograph.messages.doubt import trace, unmatched
-    from heliograph.messages.doubt.decide import run_again
     from heliograph.messages.doubt.match_receipt import match_to
 
     name, place = unmatched.parse_id(receipt_id)

@@ -2,13 +2,13 @@
 the parts of texts that were stored long ago.
 """
 
-import asyncio
 from typing import Final
 
 from heliograph.base import metrics
 from heliograph.base.log import Log
 from heliograph.database.database import Database
-from heliograph.database.pruning import PAUSE_S, ROWS_AT_ONCE
+from heliograph.database.hot import HotTx
+from heliograph.database.pruning import ROWS_AT_ONCE, in_batches
 from heliograph.inbound.receive.parts import WAITED_MS
 from heliograph.inbound.receive.receiver import count
 from heliograph.inbound.receive.record import store_overdue
@@ -41,9 +41,11 @@ async def forget_parts(db: Database, now_ms: int) -> None:
     """Forgets parts of stored texts. A part that the carrier sends again after this is taken for
     one of a new text.
     """
-    rows = ROWS_AT_ONCE
-    while rows == ROWS_AT_ONCE:
-        async with db.hot() as tx:
-            rows = len(await FORGET_PARTS.rows(tx, Overdue(now_ms - 2 * WAITED_MS, ROWS_AT_ONCE)))
+    due = Overdue(now_ms - 2 * WAITED_MS, ROWS_AT_ONCE)
+
+    async def forget_some(tx: HotTx) -> tuple[int, bool]:
+        rows = len(await FORGET_PARTS.rows(tx, due))
+        return rows, rows == ROWS_AT_ONCE
+
+    async for rows in in_batches(db, forget_some):
         metrics.PRUNED.labels(inbound_parts.name).inc(rows)
-        await asyncio.sleep(PAUSE_S)

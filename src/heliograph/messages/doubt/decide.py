@@ -7,18 +7,17 @@ decision finds no doubt.
 """
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
-from heliograph.base import cancelling, clock, ids
-from heliograph.base.errors import Unavailable
+from heliograph.base import clock, ids
 from heliograph.base.short_texts import BY_MAX, REASON_MAX, one_line
 from heliograph.carriers import ReceiptState, SubmitAnswer, SubmitOutcome
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.database.outage import CONFLICT_TRIES, is_conflict
+from heliograph.database.outage import run_again
 from heliograph.database.statements import (
     BatchStatement,
     BigInt,
@@ -192,20 +191,6 @@ async def decide(
                     )
                 )
             )
-
-
-async def run_again(transaction: Callable[[], Awaitable[T]]) -> T:
-    """Returns what a transaction returns. It is run again, whole, when it met what `is_conflict`
-    names. Raises Unavailable.
-    """
-    for _ in range(CONFLICT_TRIES):
-        try:
-            return await transaction()
-        except Exception as error:
-            cancelling.raise_if_cancelled(error)
-            if not is_conflict(error):
-                raise
-    raise Unavailable("The database is busy.")
 
 
 async def _decide_batch(

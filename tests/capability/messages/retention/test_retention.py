@@ -18,6 +18,7 @@ from heliograph.campaigns.states import WrongState
 from heliograph.campaigns.tables import campaigns as campaign_table
 from heliograph.carriers import ReceiptState
 from heliograph.contacts import stored_import
+from heliograph.database import pruning as batches
 from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.database.pruning import ROWS_AT_ONCE
 from heliograph.jobs import pruning, retention
@@ -165,7 +166,7 @@ async def test_batches_are_small_and_a_batch_that_is_lost_is_done_again(
         )
     total = house.count(messages)
     left: list[int] = []
-    monkeypatch.setattr(retention, "PAUSES", 0)
+    monkeypatch.setattr(batches, "PAUSES", 0)
     monkeypatch.setattr(
         metrics.ERASED,
         "inc",

@@ -20,7 +20,8 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.users import OperatorRight
 
-FIELDS: Final = ("max_tier", "countries", "daily_credits", "otp_unverified", "transactional")
+NUMBERS: Final = ("daily_credits", "otp_unverified")
+FIELDS: Final = ("max_tier", "countries", *NUMBERS, "transactional")
 TOLD_MAX: Final = 90  # characters of a value in the log, which holds all of them in one text
 
 
@@ -56,7 +57,7 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     reason = reason_of(request)
     tiers = tuple(tier.name for tier in keys.all_tiers(tx))
     tier = choice_of("max_tier", body.get("max_tier", ""), tiers)
-    query = Query([(name, body[name]) for name in FIELDS[2:4] if name in body])
+    query = Query([(name, body[name]) for name in NUMBERS if name in body])
     daily_credits = query.integer(
         "daily_credits", default=0, least=0, most=account_fields.DAILY_CREDITS_MAX
     )

@@ -22,15 +22,18 @@ from heliograph.contacts.tables import contacts
 from heliograph.database.arrays import literal
 from heliograph.database.reads import records_of
 
-_STORE: Final = sa.text("""
-    INSERT INTO campaign_recipients (group_id, recipient, country_code, text, encoding, segments)
-    SELECT :group_id, * FROM unnest(CAST(:recipients AS bigint[]), CAST(:countries AS text[]),
-        CAST(:texts AS text[]), CAST(:encodings AS text[]),
-                                    CAST(:segments AS smallint[]))
+# On PostgreSQL each parameter but the first is an array of the field's values, in the rows' order.
+_INTO: Final = (
+    "INSERT INTO campaign_recipients (group_id, recipient, country_code, text, encoding, segments)"
+)
+_STORE: Final = sa.text(f"""
+    {_INTO} SELECT :group_id, unnest(CAST(:recipient AS bigint[])),
+        unnest(CAST(:country_code AS text[])), unnest(CAST(:text AS text[])),
+        unnest(CAST(:encoding AS text[])), unnest(CAST(:segments AS smallint[]))
     ON CONFLICT DO NOTHING""")
-_STORE_SQLITE: Final = """
-    INSERT INTO campaign_recipients (group_id, recipient, country_code, text, encoding, segments)
-        VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"""
+_STORE_SQLITE: Final = sa.text(f"""
+    {_INTO} VALUES (:group_id, :recipient, :country_code, :text, :encoding, :segments)
+    ON CONFLICT DO NOTHING""")
 
 SAMPLED_MAX: Final = 5_000  # contacts among whom one of the audience is looked for
 OUTSIDE: Final = 0  # how a contact stands to a campaign: not of its audience
@@ -308,15 +311,14 @@ def store(tx: Connection, campaign: Campaign, rows: Sequence[CampaignRecipient])
     group_id = campaign.group_id
     charge_recipients(tx, campaign, len(rows), quotas.octets_of(*(row.text for row in rows)))
     if tx.dialect.name == "postgresql":
-        names = ("recipients", "countries", "texts", "encodings", "segments")
-        return tx.execute(
-            _STORE,
-            {
-                "group_id": group_id,
-                **dict(zip(names, map(literal, zip(*rows, strict=True)), strict=True)),
-            },
-        ).rowcount
-    return tx.exec_driver_sql(_STORE_SQLITE, [(group_id, *row) for row in rows]).rowcount
+        arrays = {
+            field: literal([getattr(row, field) for row in rows])
+            for field in CampaignRecipient._fields
+        }
+        return tx.execute(_STORE, {"group_id": group_id, **arrays}).rowcount
+    return tx.execute(
+        _STORE_SQLITE, [{"group_id": group_id, **row._asdict()} for row in rows]
+    ).rowcount
 
 
 def charge_recipients(

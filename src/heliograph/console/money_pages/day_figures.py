@@ -25,7 +25,9 @@ class CreditsOfDay(NamedTuple):
 
     @property
     def has_any(self) -> bool:
-        return any(self[1:])
+        return any(
+            (self.bought, self.granted, self.adjusted, self.spent, self.refunded, self.moved)
+        )
 
     def with_more(self, more: "CreditsOfDay") -> "CreditsOfDay":
         """Returns the sums of both, of the day of this one."""
@@ -50,6 +52,10 @@ class MoneyOfDay(NamedTuple):
     adjusted: int = 0
     paid: int = 0
     moved: int = 0
+
+    @property
+    def has_any(self) -> bool:
+        return any((self.added, self.adjusted, self.paid, self.moved))
 
 
 class DayBar(NamedTuple):
@@ -168,7 +174,7 @@ def _money_by_day(sums: list[DaySums]) -> list[MoneyOfDay]:
         known = found.get(key, MoneyOfDay(day, each.currency))
         more = -each.amount_minor if name in _TURNED else each.amount_minor
         found[key] = known._replace(**{name: getattr(known, name) + more})
-    return [found[key] for key in sorted(found, reverse=True) if any(found[key][2:])]
+    return [found[key] for key in sorted(found, reverse=True) if found[key].has_any]
 
 
 def _plot(name: str, title: str, color: str, days: list[CreditsOfDay]) -> DayPlot:

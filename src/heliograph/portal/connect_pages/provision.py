@@ -20,7 +20,8 @@ from heliograph.requests import ApiResponse
 from heliograph.users import Right
 from heliograph.wallet import daily_cap
 
-FIGURES: Final = ("initial_sms_credits", "initial_wallet_balance")
+CREDITS, BALANCE = "initial_sms_credits", "initial_wallet_balance"
+FIGURES: Final = (CREDITS, BALANCE)
 FIELDS: Final = (
     "mode",
     "full_name",
@@ -80,7 +81,7 @@ def provision(tx: Connection, request: PageRequest, visit: Visit) -> Response:
                 tx, visit.account.id, asked, sandbox=sandbox, now_ms=request.now_ms
             )
         except (InsufficientCredits, daily_cap.DailyCapReached) as short:
-            field = FIGURES[0] if asked.initial_credits else FIGURES[1]
+            field = CREDITS if asked.initial_credits else BALANCE
             raise invalid_field(field, f"cannot be given: {short}") from short
         if made.created:
             visit.audit(tx, request, "customer.provision", text_id(made.customer))

@@ -25,7 +25,8 @@ from heliograph.portal.visit import Visit
 
 SHOWN_MAX: Final = 20  # lines of a table on the page; its file has more
 DAYS: Final = "days"
-FIELDS: Final = ("mode", "days", "from", "to")
+DATES: Final = ("from", "to")
+FIELDS: Final = ("mode", "days", *DATES)
 
 
 def show_report(tx: Connection, request: PageRequest, visit: Visit) -> Response:
@@ -57,7 +58,7 @@ def show_report(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         chosen=None if typed.get("from") or typed.get("to") else typed.get("days") or USUAL,
         ranges=RANGES,
         errors={error.field: error.message for error in errors},
-        others=[error for error in errors if error.field not in FIELDS[2:]],
+        others=[error for error in errors if error.field not in DATES],
         report=values,
     )
 

@@ -1,5 +1,7 @@
 """Defines the commands `heliograph credits …`."""
 
+from functools import partial
+
 import click
 
 from heliograph.cli.command import CommandRun, Noun, examples
@@ -25,7 +27,9 @@ def grant(run: CommandRun, account: str, amount: int, reason: str, reference: st
     """Give an account SMS credits."""
     from heliograph.wallet import ledger
 
-    post_entry(run, ledger.grant, account, amount, reason, reference)
+    post_entry(
+        run, account, partial(ledger.grant, credits=amount, reason=reason, reference=reference)
+    )
 
 
 @command.command(
@@ -48,7 +52,11 @@ def adjust(run: CommandRun, account: str, amount: int, reason: str, reference: s
     """Correct an account's SMS credits, up or down."""
     from heliograph.wallet import ledger
 
-    post_entry(run, ledger.adjust_credits, account, amount, reason, reference)
+    post_entry(
+        run,
+        account,
+        partial(ledger.adjust_credits, credits=amount, reason=reason, reference=reference),
+    )
 
 
 @command.command(
@@ -66,4 +74,4 @@ def buy(run: CommandRun, account: str, amount: int, reference: str | None) -> No
     """
     from heliograph.wallet import prices
 
-    post_entry(run, prices.buy_credits, account, amount, reference)
+    post_entry(run, account, partial(prices.buy_credits, credits=amount, reference=reference))

@@ -1,6 +1,7 @@
 """Defines the commands `heliograph wallet …`."""
 
 from decimal import Decimal
+from functools import partial
 from typing import Final
 
 import click
@@ -65,7 +66,9 @@ def topup(
     """Add money to an account's wallet."""
     from heliograph.wallet import ledger
 
-    post_entry(run, ledger.topup, account, amount, reason, reference)
+    post_entry(
+        run, account, partial(ledger.topup, amount=amount, reason=reason, reference=reference)
+    )
 
 
 @command.command(
@@ -87,7 +90,11 @@ def adjust(
     """Correct the money in an account's wallet, up or down."""
     from heliograph.wallet import ledger
 
-    post_entry(run, ledger.adjust_money, account, amount, reason, reference)
+    post_entry(
+        run,
+        account,
+        partial(ledger.adjust_money, amount=amount, reason=reason, reference=reference),
+    )
 
 
 @command.command(

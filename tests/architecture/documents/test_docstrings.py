@@ -93,9 +93,9 @@ SAYING: Final = frozenset(
 # how a command's help begins, which tells its reader what to do
 ORDERS: Final = _words_of(
     """
-    add approve ask bind bring buy cancel change close continue correct create delete end erase
-    freeze give hold keep let lift list make open prove register reject remove replay reserve revoke
-    say send set show stop suspend take tell turn withdraw work write
+    add approve ask bind block bring buy cancel change close continue correct create delete end
+    erase freeze give hold keep let lift list make open prove register reject remove replay reserve
+    revoke say send set show stop suspend take tell turn watch withdraw work write
     """
 )
 # finite verbs of a clause with a subject of its own

@@ -4,10 +4,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Final
 
 import click
+from click.testing import CliRunner
 
 from heliograph.cli import COMMANDS, main
+from tests.support.capability.every_command import every_command
+
+WIDTH_AT_80_COLUMNS: Final = 78  # click leaves two columns of a terminal free
 
 
 def test_every_command_takes_a_data_directory_and_shows_an_example() -> None:
@@ -34,6 +39,27 @@ def test_the_list_of_commands_names_every_verb_of_a_noun() -> None:
         if isinstance(group, click.Group):
             named = re.findall(r"[a-z-]+", said.partition(":")[2])
             assert [verb for verb in group.list_commands(context) if verb not in named] == [], noun
+
+
+def test_no_line_of_a_list_of_commands_is_cut_at_80_columns() -> None:
+    """It would end in "..." because the first sentence of a command's help is too long."""
+    groups = {tuple(each.name.split()[:-1]) for each in every_command()}
+    assert {(), ("webhook",)} <= groups
+    cut = [
+        f"{' '.join(path)}: {line.strip()}"
+        for path in sorted(groups)
+        for line in _listed_commands(path)
+        if line.endswith("...")
+    ]
+    assert not cut, "\n".join(cut)
+
+
+def _listed_commands(path: tuple[str, ...]) -> list[str]:
+    shown = CliRunner().invoke(main, [*path, "--help"], terminal_width=WIDTH_AT_80_COLUMNS)
+    assert shown.exit_code == 0, path
+    listed = shown.output.partition("\nCommands:\n")[2].partition("\n\n")[0].splitlines()
+    assert listed, path
+    return listed
 
 
 def test_help_loads_nothing_that_works() -> None:

@@ -316,8 +316,8 @@ def set_(run: CommandRun, acc: str, **options: Any) -> None:
     help="The most to show, newest first.",
 )
 def notices(run: CommandRun, acc: str, limit: int) -> None:
-    """Show the notices for an account's users, newest first: for example, that a webhook endpoint
-    was disabled.
+    """List the notices for an account's users, newest first. A notice says, for example, that a
+    webhook endpoint was disabled.
     """
     from heliograph import accounts
     from heliograph.accounts.notices import of_account

@@ -56,9 +56,11 @@ def suspend(run: CommandRun, acc: str, reason: str | None, by: str) -> None:
 @click.command("go-live", cls=Command, epilog=examples("account go-live 'Amina Foods'"))
 @click.argument("acc")
 def go_live(run: CommandRun, acc: str) -> None:
-    """Let an account that has signed up in the portal make live keys, and send live texts.
+    """Let an account make live keys and send live texts.
 
-    Until then it is in sandbox only. This cannot be undone: you can suspend the account instead."""
+    Until then, an account that has signed up in the portal has only the sandbox. This cannot be
+    undone: you can suspend the account instead.
+    """
     from heliograph import accounts
 
     with run.write() as tx:
@@ -85,8 +87,8 @@ def resume(run: CommandRun, acc: str, reason: str | None, by: str) -> None:
 @click.argument("acc")
 @entry_reason_option
 def pay_out(run: CommandRun, acc: str, reason: str) -> None:
-    """Take all credits and money out of an account's wallet, by ledger entries. For a Connect
-    customer, they go to its partner's wallet.
+    """Take all credits and money out of an account's wallet. Ledger entries record it. From a
+    Connect customer's wallet, they go to its partner's wallet.
 
     For any other account, the credits go back to where granted credits come from, and the money is
     booked as paid: you pay it yourself. Money in another currency than the partner's cannot go to

@@ -85,7 +85,9 @@ def list_(
 @command.command("show", epilog=examples("campaign show cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
 def show_(run: CommandRun, campaign_id: str) -> None:
-    """Show one campaign: its progress, the results of its messages, and who was left out."""
+    """Show a campaign's progress and results. The results are those of its messages. Who was left
+    out is shown, too.
+    """
     from heliograph import campaigns
 
     with run.read() as tx:
@@ -96,8 +98,9 @@ def show_(run: CommandRun, campaign_id: str) -> None:
 @command.command("estimate", epilog=examples("campaign estimate cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
 def estimate(run: CommandRun, campaign_id: str) -> None:
-    """Show what a campaign would cost now, and which contacts it would not reach. Nothing is
-    stored."""
+    """Show what a campaign would cost now. The command also shows which contacts it would not
+    reach. Nothing is stored.
+    """
     from heliograph import campaigns
     from heliograph.campaigns import previews
 
@@ -128,8 +131,8 @@ def estimate(run: CommandRun, campaign_id: str) -> None:
     ),
 )
 def test(run: CommandRun, campaign_id: str, to: str, country: str | None) -> None:
-    """Send a campaign's text once, as an ordinary message: as PHONE would get it, or else as the
-    first of its audience would.
+    """Send a campaign's text once, as an ordinary message. The text is what PHONE would get or, if
+    PHONE is not in the audience, what the first of the audience would get.
 
     It is also sent to a number that has opted out, because you have named it. In this case the
     command says so.

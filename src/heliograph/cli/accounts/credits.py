@@ -69,8 +69,8 @@ def adjust(run: CommandRun, account: str, amount: int, reason: str, reference: s
 )
 @reference_option
 def buy(run: CommandRun, account: str, amount: int, reference: str | None) -> None:
-    """Buy credits with the money of the account's wallet, at the price of its currency
-    (`price list`).
+    """Buy credits with the money of an account's wallet. `price list` shows what they cost in its
+    currency.
     """
     from heliograph.wallet import prices
 

@@ -96,10 +96,11 @@ def _of_tally(each: "CappedTally", names: Mapping[str, str]) -> dict[str, Any]:
     "--account", "acc", required=True, metavar="ACC", help="The account whose sends are blocked."
 )
 def block(run: CommandRun, digits: str, acc: str) -> None:
-    """Make the guard refuse one-time passwords to a range of numbers, named by its first eight
-    digits.
+    """Block one-time passwords to a range of numbers. RANGE is the first eight digits of these
+    numbers.
 
-    Like a block of the guard it ends after 24 hours, or when a code of the range is verified.
+    Like a block that the service makes by itself, it ends after 24 hours, or when a code of the
+    range is verified.
     """
     from heliograph import accounts, otp
     from heliograph.base import clock
@@ -123,8 +124,8 @@ def block(run: CommandRun, digits: str, acc: str) -> None:
     "--account", "acc", required=True, metavar="ACC", help="The account whose sends are blocked."
 )
 def unblock(run: CommandRun, where: str, acc: str) -> None:
-    """Let one-time passwords go out again: to a range of numbers, to a country, or for an account
-    as a whole. Counting starts again from zero.
+    """Let one-time passwords go out again. Name what was blocked: a range of numbers, a country, or
+    all for the account as a whole. Counting starts again from zero.
     """
     from heliograph import accounts, otp
     from heliograph.base import clock

@@ -55,14 +55,14 @@ class QuotaOption(click.ParamType[tuple[str, int | str | None]]):
 )
 @click.argument("acc")
 def show_(run: CommandRun, acc: str) -> None:
-    """Show how much an account may store in a day, and how much it has stored today.
+    """Show an account's quotas, and what it has stored today.
 
     Logs and events are what its shops' plugins report. Contacts count when they are created, and
     when they grow. Recipients are those of campaigns. Answers and keys are those of
-    Idempotency-Keys. Sends are those of sandbox with their messages, and of all sends the
-    recipients that were rejected or repeated. All figures are octets, and include what a row needs
-    beside its texts. Connect customers count with their partner, and its quotas are shown for them
-    too. Only the keys that a customer's own API key uses count for the customer.
+    Idempotency-Keys. Sends are the sandbox's sends with their messages, and the recipients of any
+    send that were rejected or repeated. All figures are octets, and include what a row needs beside
+    its texts. Connect customers count with their partner, and its quotas are shown for them too.
+    Only the keys that a customer's own API key uses count for the customer.
     """
     from heliograph import accounts
 
@@ -81,10 +81,12 @@ def show_(run: CommandRun, acc: str) -> None:
 @click.argument("acc")
 @click.argument("quotas", metavar="KIND=SIZE...", type=QuotaOption(), nargs=-1, required=True)
 def set_(run: CommandRun, acc: str, quotas: tuple[tuple[str, int | str | None], ...]) -> None:
-    """Set how much an account may store in a day: KIND is logs, events, contacts, recipients,
-    answers, keys or sends; SIZE is a number of octets, or of kB, MB, GB or TB; none sets no limit,
-    and default sets the default quota. The quota holds at once. It holds for live and for sandbox
-    separately, and for a partner and its Connect customers together.
+    """Set how much an account may store in a day.
+
+    KIND is logs, events, contacts, recipients, answers, keys or sends. SIZE is a number of octets,
+    or of kB, MB, GB or TB; none sets no limit, and default sets the default quota. The quota holds
+    at once. It holds for live and for sandbox separately, and for a partner and its Connect
+    customers together.
     """
     from heliograph import accounts
     from heliograph.accounts.quotas import StoredKind, reset_quotas, set_quotas

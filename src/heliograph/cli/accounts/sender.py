@@ -115,8 +115,8 @@ def list_(
 @command.command("show", epilog=examples("sender show sid_01k5…"))
 @click.argument("sender_id", metavar="ID")
 def show_(run: CommandRun, sender_id: str) -> None:
-    """Show a sender ID: whether its name is reserved, which approved ones of others it
-    looks like, and its history, newest first.
+    """Show a sender ID and its history, newest first. The command also shows whether the name is
+    reserved, and which approved sender IDs of other accounts it looks like.
     """
     from heliograph import senders
 
@@ -143,8 +143,8 @@ def show_(run: CommandRun, sender_id: str) -> None:
     "--save", metavar="DIR", help="Save the documents in this directory. It is made if needed."
 )
 def documents(run: CommandRun, sender_id: str, save: str | None) -> None:
-    """List the documents that are attached to a sender ID, or save them. They come from the
-    account: open them as you would a stranger's mail.
+    """List or save the documents of a sender ID. They come from the account: open them as you would
+    a stranger's mail.
     """
     from heliograph import senders
     from heliograph.base.clock import rfc3339
@@ -305,8 +305,9 @@ def register(
     help="A note for operators. Accounts do not see it.",
 )
 def reserve(run: CommandRun, sender: str, reason: str) -> None:
-    """Reserve a name: accounts can then register neither it nor a name that looks like it. An
-    account that has it already keeps it, and you can register it for any account.
+    """Reserve a name, so that accounts cannot register it. They cannot register a name that looks
+    like it, either. An account that has it already keeps it, and you can register it for any
+    account.
     """
     from heliograph.base import clock
     from heliograph.senders import reserved_names

@@ -84,8 +84,7 @@ def list_(run: CommandRun, account: str | None, limit: int, before: str | None) 
 @click.option("--site", metavar="ID", help="Only this site's.")
 @page_options
 def logs(run: CommandRun, site: str | None, limit: int, before: str | None) -> None:
-    """List what sites reported about the texts that they sent, newest first. The texts themselves
-    are not shown.
+    """List what sites reported of their texts, newest first. The texts themselves are not shown.
 
     META is what the shop reports beside a text, as the shop wrote it. Only the beginning of a long
     one is shown; --json has all of it.

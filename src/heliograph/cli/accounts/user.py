@@ -86,12 +86,13 @@ def _link(run: CommandRun, secret: str) -> str:
 def add(
     run: CommandRun, email: str, account: str | None, role: str | None, operator: str | None
 ) -> None:
-    """Give a user a role in an account, or in the operator's console, and show a link that signs
-    in.
+    """Give a user a role, and show a link that signs in. The role is one in an account, or in the
+    operator's console.
 
     If the user has a role there already, the new role replaces it. The link is valid once, for a
     day. The console also takes a passkey or an authenticator app, which an operator sets up after
-    the first sign-in."""
+    the first sign-in.
+    """
     from heliograph import accounts, users
     from heliograph.base import clock
     from heliograph.users import operators, sign_ins
@@ -157,12 +158,13 @@ def list_(run: CommandRun, limit: int, before: str | None) -> None:
     help="Also remove all passkeys, and end the user's sessions.",
 )
 def two_step_off(run: CommandRun, user: str, without_passkeys: bool) -> None:
-    """Turn off two-step sign-in for a user: the authenticator app and the recovery codes are no
+    """Turn off two-step sign-in for a user. The authenticator app and the recovery codes are no
     longer used.
 
     Use it for somebody who has lost the phone and the recovery codes or, with --passkeys, for an
     operator who has lost the device with a passkey. First make sure that this person really is the
-    user."""
+    user.
+    """
     from heliograph import users
     from heliograph.users import passkeys, two_step
 
@@ -186,8 +188,7 @@ def two_step_off(run: CommandRun, user: str, without_passkeys: bool) -> None:
 @_account_option
 @click.option("--operator", is_flag=True, help="The role in the operator's console.")
 def remove(run: CommandRun, user: str, account: str | None, operator: bool) -> None:
-    """Remove a user's role in an account, or in the operator's console. The user's sessions end at
-    once."""
+    """Remove a user's role in an account or in the console. The user's sessions end at once."""
     from heliograph import accounts, users
     from heliograph.users import operators
 

@@ -118,8 +118,8 @@ def transactions(
     limit: int,
     before: str | None,
 ) -> None:
-    """List an account's ledger entries, money and credits, newest first: what GET
-    /wallet/transactions shows.
+    """List an account's ledger entries, newest first. They are those of money and of credits, as
+    GET /wallet/transactions shows them.
     """
     from heliograph import accounts
     from heliograph.base.errors import NotFound

@@ -35,9 +35,9 @@ from heliograph.cli.values import month_option
 def statement(
     run: CommandRun, account: str, file: str, month: str, file_format: str, force: bool
 ) -> None:
-    """Write the statement of a month, to FILE or to standard output: what the account ACC held
-    when the month began, what its entries add up to by their types, and what it held at the end.
-    A PDF has the entries, too.
+    """Write an account's statement of a month. It goes to FILE or to standard output. It says what
+    the account ACC held when the month began, what its entries add up to by their types, and what
+    it held at the end. A PDF has the entries, too.
     """
     from heliograph import accounts
     from heliograph.base import clock

@@ -61,8 +61,8 @@ def _record(tx: "Connection", endpoint: "WebhookEndpoint") -> dict[str, Any]:
 def add(
     run: CommandRun, url: str, account: str, events: str, sandbox: bool, include_customers: bool
 ) -> None:
-    """Send an account's events to a URL, and show the secret that signs them. It is shown only
-    once.
+    """Send an account's events to a URL. The command shows the secret that signs them. It is shown
+    only once.
 
     Only https:// addresses on the public internet are allowed. HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS
     and …_ALLOW_LOOPBACK allow more.
@@ -105,7 +105,9 @@ def add(
     help="The most to show, oldest first.",
 )
 def list_(run: CommandRun, account: str | None, limit: int) -> None:
-    """List endpoints: their URLs, their events, and whether and why they are disabled."""
+    """List webhook endpoints, oldest first. Each is shown with its URL, its events, and whether and
+    why it is disabled.
+    """
     from heliograph import accounts
     from heliograph.webhooks import endpoints
 
@@ -166,7 +168,7 @@ def disable(run: CommandRun, endpoint: str) -> None:
 @command.command("enable", epilog=examples("webhook enable whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
 def enable(run: CommandRun, endpoint: str) -> None:
-    """Send events to an endpoint again, from now on; `webhook replay` sends what it missed."""
+    """Send events to an endpoint again, from now on. `webhook replay` sends what it missed."""
     from heliograph.webhooks import endpoints
 
     with run.write() as tx:
@@ -177,8 +179,8 @@ def enable(run: CommandRun, endpoint: str) -> None:
 @command.command("remove", epilog=examples("webhook remove whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
 def remove(run: CommandRun, endpoint: str) -> None:
-    """Remove an endpoint for good, with the events that wait for it and the record of what became
-    of its events. `disable` keeps them.
+    """Remove an endpoint for good. The events that wait for it and the record of what became of its
+    events are deleted. `webhook disable` keeps them.
     """
     from heliograph.base import clock
     from heliograph.webhooks import endpoints
@@ -191,7 +193,9 @@ def remove(run: CommandRun, endpoint: str) -> None:
 @command.command("test", epilog=examples("webhook test whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
 def test(run: CommandRun, endpoint: str) -> None:
-    """Send a signed sample now, from this machine, and show the answer. Nothing of it is stored."""
+    """Send a signed sample now, and show the answer. The sample is sent from this machine, and
+    nothing of it is stored.
+    """
     from heliograph.webhooks import endpoints
     from heliograph.webhooks.http.address_guard import allowed_networks
     from heliograph.webhooks.sample_event import send_sample
@@ -230,7 +234,7 @@ def _now_ms() -> int:
 )
 @page_options
 def events(run: CommandRun, endpoint: str, failed: bool, limit: int, before: str | None) -> None:
-    """List an endpoint's events, newest first, and what became of each."""
+    """List an endpoint's events, newest first. Each is shown with what became of it."""
     from heliograph.webhooks import endpoints, history
 
     with run.read() as tx:
@@ -259,8 +263,8 @@ def events(run: CommandRun, endpoint: str, failed: bool, limit: int, before: str
     help="The most to show, newest first.",
 )
 def attempts(run: CommandRun, endpoint: str, event: str | None, limit: int) -> None:
-    """List attempts to deliver the newest events: what was answered, how long it took, the answer's
-    first KiB. Kept for 30 days.
+    """List attempts to deliver an endpoint's newest events. Each is shown with what was answered,
+    how long it took, and the first KiB of the answer. Attempts are kept for 30 days.
     """
     from heliograph.webhooks import endpoints, history
 
@@ -291,8 +295,8 @@ def attempts(run: CommandRun, endpoint: str, event: str | None, limit: int) -> N
 def replay(
     run: CommandRun, endpoint: str, event: str | None, since: int | None, until: int | None
 ) -> None:
-    """Send events again, with the ids that they had: one, or all that were not delivered
-    since a time.
+    """Send events again, with the ids that they had. With --event it is one event, with --since all
+    that were not delivered since a time.
     """
     from heliograph.base import clock
     from heliograph.webhooks import endpoints

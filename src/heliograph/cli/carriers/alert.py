@@ -57,7 +57,9 @@ def list_(run: CommandRun, limit: int) -> None:
 
 @command.command("rules", epilog=examples("alert rules"))
 def rules(run: CommandRun) -> None:
-    """List the rules: whether each is on, its threshold, and its hold time."""
+    """List the rules of alerts. Each is shown with whether it is on, its threshold, and its hold
+    time.
+    """
     from heliograph import alerts
 
     with run.read() as tx:
@@ -101,7 +103,9 @@ def set_(
 
 @command.command("recipients", epilog=examples("alert recipients"))
 def recipients(run: CommandRun) -> None:
-    """List the recipients of alerts, and the result of the last alert that was sent to each."""
+    """List the recipients of alerts. Each is shown with the result of the last alert that was sent
+    to it.
+    """
     from heliograph import alerts
 
     with run.read() as tx:
@@ -183,7 +187,9 @@ def wallets(run: CommandRun) -> None:
 @click.argument("account", metavar="ACC")
 @click.option("--below", required=True, type=WholeNumber(1), metavar="N", help="SMS credits.")
 def watch(run: CommandRun, account: str, below: int) -> None:
-    """Open an alert when an account's wallet holds fewer SMS credits than this."""
+    """Watch the SMS credits of an account's wallet. An alert opens when it holds fewer than
+    --below.
+    """
     from heliograph import alerts
 
     with run.write() as tx:

@@ -153,8 +153,9 @@ def list_(run: CommandRun) -> None:
 @command.command("show", epilog=examples("carrier show gh-main", "carrier show gh-main --json"))
 @click.argument("name")
 def show_(run: CommandRun, name: str) -> None:
-    """Show all settings of a carrier, the state of its connections with the reason, and what the
-    service has learned about it: the base in which its receipts print ids.
+    """Show a carrier's settings and connections. The state of the connections is shown with the
+    reason, and so is what the service has learned about the carrier: the base in which its receipts
+    print ids.
     """
     from heliograph.carriers import carrier_named
 
@@ -195,7 +196,7 @@ def pause(run: CommandRun, name: str) -> None:
 @command.command("resume", epilog=examples("carrier resume gh-main"))
 @click.argument("name")
 def resume(run: CommandRun, name: str) -> None:
-    """Give messages again to a carrier that drains or is paused."""
+    """Give messages again to a draining or paused carrier."""
     from heliograph.carriers import resume_carrier
 
     with run.write() as tx:
@@ -254,10 +255,10 @@ command.add_command(
         params=[click.Argument(["name"]), *metrics_options()],
         epilog=examples("carrier run gh-main", "carrier run gh-main --metrics-port 9101"),
         help=(
-            "Serve one carrier in a process of its own, on PostgreSQL: workers then "
-            "leave it alone. Several may run for one carrier: each opens all of its "
-            "binds, and they share its rate. SIGTERM or Ctrl-C stops it: it waits for "
-            "the carriers' outstanding answers."
+            "Serve one carrier in a process of its own. It needs PostgreSQL. Workers then leave the"
+            " carrier alone. Several may run for one carrier: each opens all of its binds, and they"
+            " share its rate. SIGTERM or Ctrl-C stops it: it waits for the carrier's outstanding"
+            " answers."
         ),
     )
 )

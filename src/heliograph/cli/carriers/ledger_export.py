@@ -44,9 +44,11 @@ def export(
     file_format: str,
     force: bool,
 ) -> None:
-    """Write the entries of the ledger, oldest first, to FILE or to standard output: of all
-    accounts or of one, of a month or of all times. bean-check proves a file for beancount: what
-    accounts hold at the end is asserted there, or what the one account holds.
+    """Write the entries of the ledger, oldest first. They go to FILE or to standard output: those
+    of all accounts or of one, of a month or of all times.
+
+    The program bean-check proves a file for beancount: the file asserts what accounts hold at the
+    end, or what the one account holds.
     """
     from heliograph import accounts
     from heliograph.base.paging import ALWAYS

@@ -113,7 +113,7 @@ def list_(
     before: str | None,
     **exactly: Any,
 ) -> None:
-    """List messages of all accounts, newest first, as they stand at one moment."""
+    """List messages of all accounts, newest first. All are shown as they are at one moment."""
     from heliograph.base.ids import text_of_raw
     from heliograph.base.paging import Span
     from heliograph.database.postgresql.snapshot import read_one_snapshot
@@ -159,8 +159,8 @@ def list_(
 @command.command("show", epilog=examples("message show msg_01k5…"))
 @click.argument("message_id", metavar="ID")
 def show_(run: CommandRun, message_id: str) -> None:
-    """Show a message: its status, where each of its segments is, and what an operator has decided
-    about it.
+    """Show a message's status, and where its segments are. What an operator has decided about it is
+    shown, too.
     """
     from heliograph.base.clock import rfc3339, rfc3339_or_none
     from heliograph.database.postgresql.snapshot import read_one_snapshot

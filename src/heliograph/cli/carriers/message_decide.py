@@ -69,8 +69,8 @@ def settle(
     """Say what became of messages in doubt. It works beside a running server: if the carrier's
     answer comes first, the answer counts.
 
-    One step takes at most 500 segments. Who decided, and why, stays with the message: `heliograph
-    message show`.
+    The messages are decided in steps of at most 500 segments. If a step fails, run the command
+    again for the rest. Who decided, and why, stays with the message: `heliograph message show`.
     """
     _decide(
         run,
@@ -104,11 +104,12 @@ def resend(
     by: str,
     reason: str,
 ) -> None:
-    """Send messages in doubt once more, now, whatever the carrier's --in-doubt says, and even if
-    they were sent again before.
+    """Send messages in doubt once more, now. They are sent whatever the carrier's --in-doubt says,
+    and even if they were sent again before.
 
-    If the carrier has them after all, they arrive twice. One-time passwords are refused. One step
-    takes at most 500 segments.
+    If the carrier has them after all, they arrive twice. One-time passwords are refused. The
+    messages are sent in steps of at most 500 segments. If a step fails, run the command again for
+    the rest.
     """
     _decide(
         run,

@@ -108,8 +108,9 @@ def set_(
     catch_all: str | None,
     no_catch_all: bool,
 ) -> None:
-    """Set which account gets, from now on, those texts to a shared number that belong to no other
-    account."""
+    """Set or remove the catch-all account of a shared number. From now on, the texts to the number
+    that belong to no other account go to it, or to no account.
+    """
     from heliograph import accounts, inbound
     from heliograph.base import clock
 

@@ -161,7 +161,7 @@ def export(run: CommandRun, file: str | None, account: str | None, force: bool) 
 
 @click.command("sheets", cls=Command, epilog=examples("rate sheets"))
 def sheets_(run: CommandRun) -> None:
-    """List the newest rate sheets, and whether they are planned, applied or withdrawn."""
+    """List the newest rate sheets. Each is planned, applied or withdrawn."""
     from heliograph.pricing import sheets
 
     with run.read() as tx:

@@ -69,8 +69,8 @@ def _record(receipt: "ReceiptToMatch", carrier: str, candidates: list[str]) -> d
     help="The most to show, newest first.",
 )
 def list_(run: CommandRun, only_unmatched: bool, carrier: str | None, limit: int) -> None:
-    """List receipts that found no message, newest first: why, and to which messages in doubt they
-    may belong.
+    """List receipts that found no message, newest first. Each is shown with the reason, and with
+    the messages in doubt that it may belong to.
     """
     from heliograph.carriers import all_carriers, carrier_named
     from heliograph.database.postgresql.snapshot import read_one_snapshot
@@ -126,11 +126,11 @@ def list_(run: CommandRun, only_unmatched: bool, carrier: str | None, limit: int
 )
 @by_option
 def match(run: CommandRun, receipt_id: str, message_id: str, by: str) -> None:
-    """Say which message a receipt belongs to: it settles a message that is in doubt, or says what
-    became of one that is sent.
+    """Say which message a receipt belongs to. The receipt settles a message that is in doubt, or
+    says what became of one that is sent.
 
     A receipt is refused if it names another handset, or if its carrier was never given the message.
-    Works beside a running server.
+    The command works beside a running server.
     """
     from heliograph.base import clock
     from heliograph.carriers import all_carriers

@@ -93,8 +93,9 @@ def remove(run: CommandRun, prefix: str) -> None:
     "--account", metavar="ACC", help="The account that would send it: its id or unique name."
 )
 def which(run: CommandRun, number: str, account: str | None) -> None:
-    """Show which way a live text to NUMBER would go now, what it would cost, and why. Nothing is
-    sent. Without --account, no account's own rates and countries are used.
+    """Show how a live text to NUMBER would go now. The command shows which carrier would take it,
+    what it would cost, and why. Nothing is sent. Without --account, no account's own rates and
+    countries are used.
     """
     from heliograph import accounts
     from heliograph.base import clock

@@ -23,8 +23,8 @@ command = Noun(
     help="Use this if the key in use is lost: what was encrypted with it is given up.",
 )
 def rotate(run: CommandRun, lost: bool) -> None:
-    """Bring HELIOGRAPH_SECRET_KEY into use, and encrypt with it what is stored under
-    HELIOGRAPH_SECRET_KEY_OLD.
+    """Bring a new secret key into use. The command encrypts with HELIOGRAPH_SECRET_KEY what is
+    stored under HELIOGRAPH_SECRET_KEY_OLD.
 
     Start every process with both keys first. If a process was started without them, the command
     names it and changes nothing. If the command is interrupted, run it again: it continues.

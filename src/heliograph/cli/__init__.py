@@ -169,8 +169,10 @@ main = Commands(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     help=(
         "A messaging service: bulk SMS, prepaid credits, delivery receipts, real SMPP.\n\nEvery"
-        " command takes --data-dir, and works beside a running server. --json prints one JSON"
-        " document."
+        " command takes --data-dir. These run until you stop them: demo, serve, api, console,"
+        " worker, scheduler, smsc, listen, carrier run. All others, except restore-check --since,"
+        " work beside a running server. With --json they print one JSON document, unless they write"
+        " a file to standard output."
     ),
     epilog=(
         "Exit status: 0; 2 for a mistake in the command line, such as a bad value; 1 for a failure,"

@@ -41,6 +41,22 @@ def test_the_list_of_commands_names_every_verb_of_a_noun() -> None:
             assert [verb for verb in group.list_commands(context) if verb not in named] == [], noun
 
 
+def test_the_help_names_the_commands_that_have_no_document_of_json_to_print() -> None:
+    named = re.search(r"These run until you stop them: ([^.]*)\.", main.help or "")
+    assert named
+    without = {each.name for each in every_command() if not _prints_one_document(each.command)}
+    assert {*named[1].split(", ")} == without
+
+
+def _prints_one_document(command: click.Command) -> bool:
+    return any(
+        isinstance(param, click.Option)
+        and "--json" in param.opts
+        and param.help == "Print one JSON document."
+        for param in command.params
+    )
+
+
 def test_no_line_of_a_list_of_commands_is_cut_at_80_columns() -> None:
     """It would end in "..." because the first sentence of a command's help is too long."""
     groups = {tuple(each.name.split()[:-1]) for each in every_command()}

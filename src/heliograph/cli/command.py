@@ -148,7 +148,10 @@ class Command(click.Command):
                 metavar="DIR",
                 envvar=variable,
                 show_envvar=True,
-                help=f"Default: ./{own_data_dir or 'heliograph-data'}",
+                help=(
+                    f"Default: ./{own_data_dir or 'heliograph-data'}. The service keeps its files"
+                    " there."
+                ),
             )
         )
         self.params.append(

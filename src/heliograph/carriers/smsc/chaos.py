@@ -189,10 +189,10 @@ KINDS: Final = {
         _read_text_times,
         2,
     ),
-    "mo-lose": Kind(ActPlace.PART, "a part of a handset's text never comes, or a short text"),
+    "mo-lose": Kind(ActPlace.PART, "a part of a handset's text, or a short text, never comes"),
     "mo-repeat": Kind(
         ActPlace.PART,
-        "a part of a handset's text comes this many times, 2 unless named, or a short text",
+        "a part of a handset's text, or a short text, comes this many times, 2 unless named",
         _read_text_times,
         2,
     ),

@@ -87,8 +87,8 @@ def resume(run: CommandRun, acc: str, reason: str | None, by: str) -> None:
 @click.argument("acc")
 @entry_reason_option
 def pay_out(run: CommandRun, acc: str, reason: str) -> None:
-    """Take all credits and money out of an account's wallet. Ledger entries record it. From a
-    Connect customer's wallet, they go to its partner's wallet.
+    """Take all credits and money out of an account's wallet. Ledger entries record it. What
+    a Connect customer has goes to its partner's wallet.
 
     For any other account, the credits go back to where granted credits come from, and the money is
     booked as paid: you pay it yourself. Money in another currency than the partner's cannot go to

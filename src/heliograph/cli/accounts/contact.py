@@ -177,8 +177,8 @@ def set_(
     phone: str | None,
     **fields: Any,
 ) -> None:
-    """Change the fields that are given. Tags and custom fields are replaced whole; the word none
-    clears a name, an email or all tags.
+    """Change fields of a contact. Those that are not given stay as they are. Tags and custom fields
+    are replaced whole; the word none clears a name, an email or all tags.
     """
     from heliograph import contacts
 

@@ -71,10 +71,13 @@ def _record(tx: "Connection", key: "ApiKey") -> dict[str, Any]:
     required=True,
     type=checked_values.PERMISSIONS,
     metavar="all|a,b",
-    help="Such as sms.send,wallet.read.",
+    help="What the key may do, such as sms.send,wallet.read.",
 )
 @click.option(
-    "--expires", type=Moment(), metavar="T", help="A time, or 90d, 12h from now on. Default: never."
+    "--expires",
+    type=Moment(),
+    metavar="T",
+    help="When it expires: a time, or 90d, 12h from now on. Default: never.",
 )
 def create(
     run: CommandRun,

@@ -90,8 +90,8 @@ def add(
     operator's console.
 
     If the user has a role there already, the new role replaces it. The link is valid once, for a
-    day. The console also takes a passkey or an authenticator app, which an operator sets up after
-    the first sign-in.
+    day. The console also asks for a passkey or an authenticator app, which an operator sets up
+    after the first sign-in.
     """
     from heliograph import accounts, users
     from heliograph.base import clock

@@ -52,11 +52,11 @@ def _record(tx: "Connection", endpoint: "WebhookEndpoint") -> dict[str, Any]:
     required=True,
     type=checked_values.EVENTS,
     metavar="all|a,b",
-    help="Such as message.delivered,message.failed.",
+    help="Which events, such as message.delivered,message.failed.",
 )
 @mode_option("Which mode's events are sent.")
 @click.option(
-    "--include-customers", is_flag=True, help="Also those of the account's Connect customers."
+    "--include-customers", is_flag=True, help="Also send those of the account's Connect customers."
 )
 def add(
     run: CommandRun, url: str, account: str, events: str, sandbox: bool, include_customers: bool
@@ -284,12 +284,12 @@ def attempts(run: CommandRun, endpoint: str, event: str | None, limit: int) -> N
     ),
 )
 @click.argument("endpoint", metavar="ID")
-@click.option("--event", metavar="ID", help="This one, whatever became of it.")
+@click.option("--event", metavar="ID", help="Send this event, whatever became of it.")
 @click.option(
     "--since",
     type=Past(),
     metavar="T",
-    help="All since then that were not delivered: a time, a date, or 7d, 2h, 30m ago.",
+    help="Send all events since then that were not delivered: a time, a date, or 7d, 2h, 30m ago.",
 )
 @click.option("--until", type=Past(), metavar="T", help="Of those, only the ones before then.")
 def replay(

@@ -77,7 +77,7 @@ def rules(run: CommandRun) -> None:
     "--threshold",
     type=WholeNumber(1),
     metavar="N",
-    help="In the unit that `alert rules` shows.",
+    help="The new threshold, in the unit that `alert rules` shows.",
 )
 @click.option(
     "--hold",
@@ -187,8 +187,8 @@ def wallets(run: CommandRun) -> None:
 @click.argument("account", metavar="ACC")
 @click.option("--below", required=True, type=WholeNumber(1), metavar="N", help="SMS credits.")
 def watch(run: CommandRun, account: str, below: int) -> None:
-    """Watch the SMS credits of an account's wallet. An alert opens when it holds fewer than
-    --below.
+    """Watch the SMS credits of an account's wallet. An alert opens when the wallet holds
+    fewer than --below.
     """
     from heliograph import alerts
 

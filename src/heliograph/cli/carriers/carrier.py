@@ -224,7 +224,7 @@ def remove(run: CommandRun, name: str) -> None:
 @click.argument("name")
 def test(run: CommandRun, name: str) -> None:
     """Bind to an SMPP carrier with its settings, and unbind again. The exit status is 1 if it
-    refuses us or cannot be reached.
+    refuses the bind or cannot be reached.
     """
     import logging
 

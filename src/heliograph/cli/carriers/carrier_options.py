@@ -72,7 +72,12 @@ _OPTIONS: Final = (
         default=None,
         help="Use TLS, and check the certificate. Default: no TLS.",
     ),
-    click.option("--binds", type=WholeNumber(), metavar="N", help="Sessions at once. Default: 1."),
+    click.option(
+        "--binds",
+        type=WholeNumber(),
+        metavar="N",
+        help="How many sessions to open; with --bind tx+rx, how many pairs of them. Default: 1.",
+    ),
     click.option(
         "--window",
         type=WholeNumber(),
@@ -88,7 +93,11 @@ _OPTIONS: Final = (
             " which is no limit."
         ),
     ),
-    click.option("--bind", type=click.Choice(["trx", "tx+rx"]), help="Default: trx."),
+    click.option(
+        "--bind",
+        type=click.Choice(["trx", "tx+rx"]),
+        help="Send and receive in one session (trx), or in a pair of them (tx+rx). Default: trx.",
+    ),
     click.option(
         "--system-type",
         type=MaybeEmpty(),

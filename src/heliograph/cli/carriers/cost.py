@@ -86,8 +86,8 @@ def remove(run: CommandRun, name: str, prefix: str) -> None:
 @click.option("--carrier", metavar="NAME", help="Only what this carrier took.")
 def days(run: CommandRun, carrier: str | None) -> None:
     """List what carriers took in the last 30 days. For each day, in UTC, it shows the segments, the
-    credits that they were charged, and their cost. "Sold for" is what these credits cost now, in
-    the currency of the cost, and "margin" is what remains of it after the cost. Both are missing
+    credits that were charged for them, and their cost. "Sold for" is what these credits cost now,
+    in the currency of the cost, and "margin" is what remains of it after the cost. Both are missing
     where credits are not sold in that currency.
     """
     from heliograph.base import clock

@@ -49,16 +49,17 @@ command.add_command(export)
     help="Ids of messages, msg_…, one a line: clients were answered 200 for each of them.",
 )
 def verify(run: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | None) -> None:
-    """Prove the ledger. Wallets are the sum of their entries, charges and refunds are those of the
-    messages, and nothing is below zero. Each campaign's statistics are what its messages add up to.
-    Each state that a message has reached is one webhook event, for each endpoint that was made a
-    minute or longer before, and there are no other events.
+    """Prove the ledger, and say what does not agree. Wallets are the sum of their entries, charges
+    and refunds are those of the messages, and nothing is below zero. Each campaign's statistics are
+    what its messages add up to. Each state that a message has reached is one webhook event, for
+    each endpoint that was made a minute or longer before, and there are no other events.
 
     With one of the options it proves the messages too: each accepted message has ended, is sent, or
-    is queued with a row that moves it on. With logs of SMSCs, for tests: what they took is what was
-    sent, what they refused or left open was at most sent again, and what they reported is known.
-    Lines of a log that are dated later than now need no reason, because they came while the command
-    ran. If they are dated 5 minutes later or more, they are a finding.
+    waits in a queue from which it goes on. Logs of SMSCs, which are for tests, are compared with
+    the messages: what an SMSC took is what was sent, what it refused or did not answer was at most
+    sent again, and what it reported is known. Lines of a log that are dated later than now need no
+    reason, because they came while the command ran. If they are dated 5 minutes later or more, they
+    are a finding.
 
     It works beside a running server. If something is wrong, the exit status is 1, and the output
     says what is wrong with which account or message.

@@ -222,7 +222,8 @@ def cancel(run: CommandRun, account: str) -> None:
     """Cancel all queued messages of an account, live and sandbox. They fail as canceled, and are
     refunded; what a carrier has already been given stays as it is.
 
-    Works beside a running server. The account can go on sending: suspend it first if it should not.
+    The command works beside a running server. The account can go on sending: suspend it first if it
+    should not.
     """
     from heliograph import accounts
     from heliograph.base import clock

@@ -25,7 +25,10 @@ from heliograph.cli.values import account_option, mode_option
     "url",
     required=True,
     metavar="URL",
-    help="Such as http://127.0.0.1:3000/hook: this command may post to this machine.",
+    help=(
+        "Where to post them, such as http://127.0.0.1:3000/hook. This command may post to this"
+        " machine."
+    ),
 )
 @click.option(
     "--events",
@@ -33,15 +36,15 @@ from heliograph.cli.values import account_option, mode_option
     default="all",
     show_default=True,
     metavar="all|a,b",
-    help="Such as message.delivered,message.failed.",
+    help="Which events, such as message.delivered,message.failed.",
 )
 @mode_option("Which mode's events are sent.")
 def command(run: CommandRun, account: str, url: str, events: str, sandbox: bool) -> None:
-    """Show an account's events as they happen, and forward each to an address of yours: for
-    development without a public URL.
+    """Show an account's events as they happen, and forward each to an address of yours. Use it to
+    develop without a public URL.
 
-    They are signed like all others, with a secret that is valid for this run. Works beside a
-    running server, until Ctrl-C.
+    The forwarded events are signed like all others, with a secret that is valid for this run. The
+    command works beside a running server, until Ctrl-C.
     """
     from dataclasses import replace
 

@@ -150,7 +150,7 @@ command = _SmscCommand(
             default="throttle",
             show_default=True,
             type=click.Choice(["throttle", "stop"]),
-            help="Beyond the window: answer ESME_RTHROTTLED, or stop to read.",
+            help="Beyond the window: answer ESME_RTHROTTLED, or stop reading.",
         ),
         click.Option(
             ["--answer-delay-ms"],
@@ -179,7 +179,7 @@ command = _SmscCommand(
             default=0.0,
             type=Number(0, 10_000),
             help=(
-                "How many texts a second come from handsets, each from another handset, while a"
+                "How many texts a second come from handsets, each from a different handset, while a"
                 " session receives. Default: none."
             ),
         ),

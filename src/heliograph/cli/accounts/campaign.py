@@ -131,8 +131,8 @@ def estimate(run: CommandRun, campaign_id: str) -> None:
     ),
 )
 def test(run: CommandRun, campaign_id: str, to: str, country: str | None) -> None:
-    """Send a campaign's text once, as an ordinary message. The text is what PHONE would get or, if
-    PHONE is not in the audience, what the first of the audience would get.
+    """Send a campaign's text once, as an ordinary message. The text is filled in for PHONE, if that
+    is a contact or one of the campaign's numbers, and else for the first of the audience.
 
     It is also sent to a number that has opted out, because you have named it. In this case the
     command says so.

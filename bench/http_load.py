@@ -55,7 +55,7 @@ class Connection(asyncio.Protocol):
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's own is none by isinstance
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from it
         self.send()
 
     def send(self) -> None:

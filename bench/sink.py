@@ -52,7 +52,7 @@ class Connection(asyncio.Protocol):
         self.buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's own is none by isinstance
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from it
 
     def data_received(self, data: bytes) -> None:
         data = self.buffer + data

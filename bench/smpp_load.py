@@ -39,7 +39,7 @@ class Client(asyncio.Protocol):
         self.outstanding = self.sequence = self.answered = self.refused = self.receipts = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's own is none by isinstance
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from it
         self.transport.write(
             pdu.pdu(pdu.BIND_TRANSCEIVER, 0, SYSTEM_ID + b"\0secret\0\0\x34\0\0\0")
         )

@@ -82,7 +82,7 @@ class Session(asyncio.Protocol):
         self.flush_planned = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's own is none by isinstance
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from it
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.smsc.counters.receipts_lost += len(self.waiting)

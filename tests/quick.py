@@ -168,7 +168,7 @@ def _place_of(name: str) -> str | None:
 
 
 def _module_of(name: str) -> str | None:
-    """Returns the module that a file is, as others import it; None of a file that is none."""
+    """Returns the module that a file is, as others import it, or None if it is not a module."""
     path = Path(name.removeprefix("src/"))
     if path.suffix != ".py":
         return None

@@ -323,7 +323,7 @@ class _Tables:
 
     def target_of(self, call: ast.Call) -> ast.expr | None:
         """Returns what an insert, update or delete is made of: `sa.delete(table)` or
-        `table.delete()`. A dictionary's `update`, and a function of ours, are none.
+        `table.delete()`. A dictionary's `update`, and a function of ours, write no table.
         """
         function = call.func
         if isinstance(function, ast.Attribute) and not call.args:

@@ -13,7 +13,7 @@ ANY: Final = "*"  # a column whose name is not in the call
 
 
 def texts_of(tree: ast.Module) -> Iterator[tuple[ast.Constant | ast.JoinedStr, str]]:
-    """Yields every text, with `{}` for what is put into it. Documentation is none."""
+    """Yields every text, with `{}` for what is put into it. Docstrings are left out."""
     inside = {
         id(part)
         for node in nodes_of(tree)

@@ -63,7 +63,7 @@ def create(
     customers makes no process read everything anew.
 
     Raises InvalidRequest for a name that is not 1..128 characters on one line or looks like an id,
-    for a country that is none, and for a cap that is out of bounds.
+    for an unknown country, and for a cap that is out of bounds.
     """
     account = Account(
         ids.raw_of_number(ids.new_number(now_ms)),
@@ -86,8 +86,8 @@ def create(
 
 
 def change(tx: Connection, account_id: str, **settings: Unpack[AccountSettings]) -> Account:
-    """Sets what is given. Raises NotFound, AccountClosed, or InvalidRequest for a country,
-    cap, count or time zone that is none.
+    """Sets what is given. Raises NotFound, AccountClosed, or InvalidRequest for a country, cap,
+    count or time zone that is not valid.
     """
     require_open(lock(tx, account_id))
     values: dict[str, object] = {}

@@ -24,8 +24,8 @@ class OwnerSettings(NamedTuple):
 
 
 def read_owner_settings(body: Mapping[str, Any], account: Account) -> OwnerSettings:
-    """Reads the settings that an owner asks for. A limit that is not given is none. `countries` is
-    a list of codes.
+    """Reads the settings that an owner asks for. A limit that is not given is no limit.
+    `countries` is a list of codes.
 
     Raises InvalidRequest, with all fields that are wrong: also for more countries, or more credits
     in a day, than the account has now.

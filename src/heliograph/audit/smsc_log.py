@@ -31,7 +31,7 @@ AHEAD_MAX_MS: Final = 300_000
 
 
 class NotALog(ValueError):
-    """A file was given as an SMSC's log and is none. The message says where."""
+    """A file was given as an SMSC's log and is not one. The message says where."""
 
 
 class _Line(msgspec.Struct):

@@ -34,7 +34,7 @@ class ListenAddress(NamedTuple):
 
 
 def listen_address(text: str) -> ListenAddress:
-    """Reads an address to listen on, such as 127.0.0.1:8080. Raises ValueError when it is none."""
+    """Reads an address to listen on, such as 127.0.0.1:8080. Raises ValueError for other texts."""
     found = _FORM.fullmatch(text)
     if found is None or not 0 < int(found[3]) <= PORT_MAX:
         raise ValueError(text)
@@ -86,7 +86,7 @@ def mail_server(url: str) -> MailServer | None:
     if url == TERMINAL:
         return None
     parts = urlsplit(url)
-    port = parts.port  # raises ValueError for what is none
+    port = parts.port  # raises ValueError if it is not valid
     if parts.scheme not in _MAIL_PORTS or not parts.hostname or parts.path not in ("", "/"):
         raise ValueError("not the URL of a mail server")
     if parts.query or parts.fragment or (parts.username and not parts.password):

@@ -25,7 +25,7 @@ Making = Literal["always", "in empty directory", "never"]
 
 
 class NoDatabase(SettingError):
-    """There is no database where a command looked for it, and it is none that makes one."""
+    """There is no database where a command looked for it, and this command does not make one."""
 
     def __init__(self, path: Path, directory: Path) -> None:
         Exception.__init__(

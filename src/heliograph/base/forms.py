@@ -148,8 +148,8 @@ class Form:
         return result
 
     def _name_near_ones(self) -> None:
-        """Adds to "is required" what was sent in place of the field, once it is known which
-        other names are none of ours.
+        """Adds to "is required" what was sent in place of the field, once it is known which of the
+        names that were sent are unknown.
         """
         missing = {
             error.field: place
@@ -249,7 +249,7 @@ class Query:
 
     def integer(self, name: str, *, default: int, least: int, most: int) -> int:
         """Returns an integer of the query; `default` if there is none, or if it is wrong."""
-        sent = self._values.get(name)  # an empty number is a slip, where an empty filter is none
+        sent = self._values.get(name)  # an empty number is a mistake, and an empty filter is not
         wrong_before = len(self.errors)
         value = self.text(name) or sent
         if value is None or len(self.errors) > wrong_before:

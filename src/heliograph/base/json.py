@@ -79,7 +79,7 @@ def _refuse_shape(body: bytes) -> None:
     """Raises InvalidJson for too many parts and for deep nesting, before anything is built: an
     array costs a hundred times its two octets.
 
-    It looks at octets only, and is exact for what is JSON. What is none may pass here: the decoder
+    It looks at octets only, and is exact for valid JSON. Anything else may pass here: the decoder
     refuses it at its first wrong character.
     """
     opened = body.count(b"[") + body.count(b"{")

@@ -83,7 +83,7 @@ class Template(NamedTuple):
         )
 
     def write(self, values: Mapping[str, str]) -> FilledText | Unsendable:
-        """Returns the text for the recipient with these values, or why it is none."""
+        """Returns the text for the recipient with these values, or why it cannot be sent."""
         return counted(self.fill(values))
 
 

@@ -109,7 +109,7 @@ def load_routes(tx: Connection) -> list[Route]:
 
 def set_route(tx: Connection, prefix: str, written: Sequence[str]) -> Route:
     """Makes or replaces the route of a prefix. Its carriers are written as `read_weights` reads
-    them. Raises InvalidRequest for a prefix, a carrier or a weight that is none.
+    them. Raises InvalidRequest for a prefix, a carrier or a weight that is not valid.
     """
     check_prefix(prefix)
     names, weights = read_weights(written)

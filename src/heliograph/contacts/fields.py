@@ -89,7 +89,7 @@ def read_custom_value(value: Any) -> str:
 
 
 def read_custom(value: Any) -> dict[str, str]:
-    """Reads a contact's custom fields. Raises ValueError for what can be none."""
+    """Reads a contact's custom fields. Raises ValueError for what cannot be custom fields."""
     if not isinstance(value, Mapping):
         raise ValueError(f"must be an object of strings, not {quote_value(value)}")
     if len(value) > CUSTOM_MAX:

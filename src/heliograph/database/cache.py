@@ -58,7 +58,7 @@ class ConfigCache:
         self._missing: dict[tuple[CachedKind[Any, Any], Any], asyncio.Future[Any]] = {}
         self._loading: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
-        # what is asked for and not remembered: anybody can ask, with a key that is none
+        # what is asked for and not remembered: anybody can ask, with a made-up key
         self._looks_up = OwnThreads("look-ups")
         # so the look at the epoch, without which everything is 503, waits for none of those
         self._reads_anew = OwnThreads("configuration")

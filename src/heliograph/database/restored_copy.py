@@ -65,7 +65,7 @@ class _Mark(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> "_Mark":
-        """Reads a mark as PostgreSQL stores it. Raises ValueError when it is none."""
+        """Reads a mark as PostgreSQL stores it. Raises ValueError for any other text."""
         identity, checked_s, written_by = text.rsplit("/", 2)
         return cls(identity, int(checked_s), int(written_by))
 

@@ -29,7 +29,8 @@ def is_dialled_at_home(sender: WrittenSender) -> bool:
 def international(sender: WrittenSender, home_country: str | None) -> str:
     """Returns a sender as E.164 digits if it is a phone, and as it is otherwise. `home_country` is
     the country in which one is read that is dialled at home, or None if it is unknown. Carriers
-    call numbers national that are not, so one that is none in that country is read as any other.
+    call some numbers national that are not, so one that is not valid in that country is read like
+    any other.
     """
     phone = parse_phone(sender.text, home_country, home_country) if sender.is_national else None
     phone = phone or parse_phone(sender.text, None, home_country)

@@ -19,7 +19,7 @@ from heliograph.keys.issue import is_well_formed
 from heliograph.keys.malformed_header import explain_malformed
 from heliograph.keys.tables import api_keys, tiers
 
-# "Bearer " and a key of 56 characters; anything longer is none of ours
+# "Bearer " and a key of 56 characters; anything longer is no key of ours
 AUTHORIZATION_OCTETS_MAX: Final = 128
 
 

@@ -111,8 +111,8 @@ def default_text(name: str) -> str:
 
 
 def _read_phone(form: Form, home_country: str | None) -> Phone | None:
-    """Reads a phone as numbers of POST /sms/send are read, but it is the only one: what is none is
-    a bad field.
+    """Reads a phone as POST /sms/send reads its numbers. It is the only one here, so an invalid
+    number is a bad field.
     """
     country_code = form.value("countryCode", "country_code", read=read_country)
 
@@ -143,7 +143,7 @@ def _read_phone_given_back(form: Form, home_country: str | None) -> tuple[Phone 
 
 
 def no_phone(given: Any) -> str:
-    """Returns what is wrong with a phone that is none, as it goes on after the field's name."""
+    """Returns what is wrong with an invalid phone, in words that go on after the field's name."""
     return (
         "must be a phone number, in international digits such as 233201234567 or with countryCode,"
         f" not {quote_value(given)}"

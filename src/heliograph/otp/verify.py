@@ -264,7 +264,7 @@ class VerificationBatch:
             latest, latest is not None and self._is_right(given, latest), tried_by, self.now_ms
         )
         if judged.refusal is None:
-            assert judged.otp is not None  # there is none to be right otherwise
+            assert judged.otp is not None  # without one, no code is right
             self.proven.add(RangeKey(given.account_id, digits_of(given.phone)))
             self.verified.append(judged.otp)
         return judged

@@ -32,7 +32,7 @@ PLOTTED: Final = (  # of each day
     MessageFigures(delivered=90, failed=60),
     MessageFigures(sent=25, delivered=400, failed=12),
 )
-# of a conversation: a text, one that is none, one that nobody is shown, and one that is gone
+# the lines of a conversation: a text, a binary one, one that nobody is shown, and an erased one
 LINES: Final = (
     {"text": "When do you open?", "octets": None, "message": None},
     {"text": None, "octets": 12, "message": None},

@@ -112,7 +112,9 @@ def refill(request: PageRequest, user_id: str) -> PageRequest:
 
 
 def _kept_form(request: PageRequest) -> Mapping[str, Any]:
-    """Returns what the cookie of a browser says; nothing if there is none, or none any more."""
+    """Returns what the cookie of a browser says; nothing if there is no cookie, or its time is
+    over.
+    """
     if not request.kept_form or len(request.kept_form) > KEPT_OCTETS_MAX:
         return {}
     with suppress(SecretUnreadable):

@@ -284,7 +284,7 @@ def require_this_site(http_request: Request) -> None:
 
 
 def _split(url: str) -> SplitResult:
-    """Returns the parts of a URL that a browser has sent; of what is none, empty ones."""
+    """Returns the parts of a URL that a browser has sent; they are empty if it is no URL."""
     try:
         return urlsplit(url)
     except ValueError:

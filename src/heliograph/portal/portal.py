@@ -100,7 +100,7 @@ class Portal:
             ],
             exception_handlers={HTTPException: self._no_such_page},
         )
-        # a link with a slash behind it is none: it would be led on over plain HTTP behind a proxy
+        # no path with a slash behind it is redirected: behind a proxy that would be to plain HTTP
         self._app.router.redirect_slashes = False
 
     def _route_of(self, page: PageRoute) -> Route:

@@ -48,7 +48,7 @@ class BadRow(NamedTuple):
 
 
 class ReadSheet(NamedTuple):
-    """Holds the rates of a file, and the rows that are none."""
+    """Holds the rates of a file, and its rows that are wrong."""
 
     rates: list[current_rates.Rate]
     bad: list[BadRow]

@@ -104,7 +104,7 @@ async def redis_answers(redis_url: str) -> bool:
 
 
 def _carrier_ids(data: bytes) -> set[int]:
-    """Reads the carriers' ids, and leaves out what is none: whoever shares the Redis can publish
+    """Reads the carriers' ids, and leaves out everything else: whoever shares the Redis can publish
     whatever they like.
     """
     return {int(word) for word in data.split() if word.isdigit() and len(word) <= DIGITS_MAX}

@@ -172,7 +172,7 @@ def text_id(request: LoggedRequest) -> str:
 
 
 def raw_request_id(text: str) -> str | None:
-    """Returns the raw form of a request id, or None if it is none."""
+    """Returns the raw form of a request id, or None for any other text."""
     digits = text.removeprefix(_PREFIX)
     is_one = text != digits and len(digits) == 32 and set(digits) <= set("0123456789abcdef")
     return digits if is_one else None

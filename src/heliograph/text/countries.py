@@ -34,8 +34,8 @@ def country_codes() -> frozenset[str]:
 
 
 def country(raw: str) -> str | None:
-    """Returns the country code that `raw` means, in upper case, or None when it is none. Any
-    case is accepted; nothing else is forgiven.
+    """Returns the country code that `raw` means, in upper case, or None when it means no country.
+    Any case is accepted; nothing else is forgiven.
     """
     # isascii, because case-folding alone would let ß pass for SS (South Sudan) and a dotless ı for
     # I

@@ -121,8 +121,8 @@ def _national(digits: str, plan: NumberingPlan) -> Phone | None:
     if digits.startswith(plan.calling_code):
         whole = _international(digits)
         # Where lengths vary, both readings are possible. 4915123456789 is a German mobile number,
-        # and what the library makes of it, +49 4915123456789, is none; but 9198765432 is an Indian
-        # one, and +91 98765432 is none. What is assigned decides it.
+        # and +49 4915123456789, as the library reads it, is not assigned; but 9198765432 is an
+        # Indian number, and +91 98765432 is not assigned. The reading that is assigned counts.
         if whole is not None and (
             _is_assigned(whole, plan) or not _is_assigned(_read_dialled(digits, plan), plan)
         ):

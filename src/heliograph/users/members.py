@@ -167,8 +167,8 @@ def accept(
 
 
 def change_role(tx: Connection, account_id: str, user_id: str, role: Role, *, now_ms: int) -> None:
-    """Gives a member another role. Raises NotFound for who is none, and InvalidRequest for the
-    last owner.
+    """Gives a member another role. Raises NotFound for somebody who is no member, and
+    InvalidRequest for the last owner.
     """
     had = _locked_role(tx, account_id, user_id)
     if had is Role.OWNER and role is not Role.OWNER:
@@ -177,8 +177,8 @@ def change_role(tx: Connection, account_id: str, user_id: str, role: Role, *, no
 
 
 def remove(tx: Connection, account_id: str, user_id: str) -> None:
-    """Takes a member out of the account. Raises NotFound for who is none, and InvalidRequest for
-    the last owner.
+    """Takes a member out of the account. Raises NotFound for somebody who is no member, and
+    InvalidRequest for the last owner.
     """
     if _locked_role(tx, account_id, user_id) is Role.OWNER:
         _require_another_owner(tx, account_id, user_id)

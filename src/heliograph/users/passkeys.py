@@ -32,7 +32,7 @@ PASSKEYS_MAX: Final = 20  # of a user; nobody has more devices
 ANSWER_CHARACTERS_MAX: Final = 16_384  # ten times what a passkey answers
 CREDENTIAL_ID_OCTETS_MAX: Final = 1_023  # WebAuthn, section 4
 OF_ANOTHER: Final = "This passkey belongs to another user than the one who is signing in."
-# what the library raises for an answer that is none
+# what the library raises for an answer that it cannot read
 _UNREADABLE: Final = (
     ValueError,
     TypeError,
@@ -132,7 +132,7 @@ def registration_options(
 def make(tx: Connection, asker: Asker, user: User, name: str, answer: str, *, now_ms: int) -> None:
     """Stores the passkey that the browser has made, under this name.
 
-    Raises InvalidRequest for a name that is none, and PasskeyRefused.
+    Raises InvalidRequest for an invalid name, and PasskeyRefused.
     """
     called = one_line("name", name, most=PASSKEY_NAME_MAX)
     registration_options(tx, asker, user, now_ms=now_ms)  # there may be too many by now
@@ -250,7 +250,9 @@ def _count(tx: Connection, passkey_id: str, counted: int, now_ms: int) -> None:
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Refuses an answer that is none."""
+    """Raises PasskeyRefused in place of the errors that an unreadable answer makes the library
+    raise.
+    """
     try:
         yield
     except _UNREADABLE as error:

@@ -62,7 +62,7 @@ def text_id(user: User) -> str:
 def read_email(text: str) -> str:
     """Returns an email address in the form in which it is stored and compared: in lower case.
 
-    Raises InvalidRequest for what is none.
+    Raises InvalidRequest for any other text.
     """
     email = text.strip().lower()
     if (

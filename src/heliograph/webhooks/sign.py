@@ -32,9 +32,9 @@ def headers(
 ) -> dict[str, str]:
     """Returns the headers of one attempt, made at `timestamp_s` (Unix seconds), to deliver `body`.
 
-    `former` is the secret before this one, for as long as both hold (24 h, or until the rotation is
-    finished); it is None when there is none any more. X-Service-Signature has room for one
-    signature, so the former secret still makes it; Standard Webhooks 1.0 lists one of each.
+    `former` is the secret before this one for as long as both hold (24 h, or until the rotation is
+    finished), and None after that. X-Service-Signature has room for one signature, so the former
+    secret still makes it; Standard Webhooks 1.0 lists one of each.
     """
     text, key = _keys(secret)
     signed = b"%b.%d.%b" % (event_id.encode(), timestamp_s, body)

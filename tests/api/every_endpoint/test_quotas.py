@@ -181,7 +181,7 @@ def test_nobody_is_refused_to_opt_out_however_full_all_quotas_are(
 def test_a_partner_and_its_customers_are_held_together(
     api: Service, amina: Actor, bilal: Actor, chidi: Actor
 ) -> None:
-    """A key makes customers, so a quota for each of them is none for the key."""
+    """A key makes customers, so a quota for each of them would not limit the key."""
     allow(api, amina, contacts=1_000)
     other = api.post(
         amina, "/connect/customers", {"full_name": "Dede", "phone": PHONE, "country_code": "GH"}

@@ -297,7 +297,7 @@ def _has_a_main_verb(sentence: str) -> bool:
 
 def _is_verb(word: str, before: str) -> bool:
     if not before:
-        return False  # a beginning that is none of BEGINNINGS
+        return False  # a beginning that is not in BEGINNINGS
     if word in AUXILIARIES:
         return word in FINITE or before != "to"
     if before in SUBORDINATE and (word.endswith("ed") or word in ONLY_IN_A_CLAUSE):

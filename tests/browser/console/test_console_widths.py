@@ -30,7 +30,7 @@ from tests.support.portal.rolled_up import rolled_up
 LONG_NAME = "Chidi and Sons Mobile Payments and Notifications Limited Company"
 FILES = ("/export", "/entries", "/statement", "/statement.pdf", "/documents/{document}")
 # Says which parts of the page are wider than their place. A box that scrolls sideways on purpose is
-# one that the keyboard reaches, and the navigation is none.
+# one that the keyboard reaches, and the navigation is no such box.
 TOO_WIDE = """() => {
   const all = [document.documentElement, ...document.querySelectorAll('nav, form, dl, h1, p')];
   return all.filter((each) => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0)

@@ -107,7 +107,7 @@ def test_the_environment_wins_and_is_afterwards_what_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HELIOGRAPH_LOG_LEVEL", "error")
-    monkeypatch.setenv("REDIS_URL", "")  # said to be none
+    monkeypatch.setenv("REDIS_URL", "")  # set to nothing
     monkeypatch.delenv("PGSSLMODE", raising=False)
     before = dict(os.environ)
     with apply(

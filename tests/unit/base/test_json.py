@@ -176,7 +176,7 @@ def test_so_many_parts_are_taken_and_no_more(part: bytes, counts: int) -> None:
     """
     count = (PARTS_MAX - 2 + 1) // counts
     body = b'{"a":[%b],"b":"%b"}'
-    filler = b",[{" * 10_000  # in a string they are none
+    filler = b",[{" * 10_000  # in a string they open nothing
     assert len(decode_object(body % (b",".join([part] * (count - 1)), filler))["a"]) == count - 1
     assert (
         refusal(body % (b",".join([part] * (count + 1)), filler))

@@ -50,7 +50,7 @@ SCHEMAS: Final[dict[str, Json]] = {
         parts_received=integer("How many of them have come.", minimum=1),
         complete=flag("False if parts had not come within 30 minutes: the text lacks them."),
         keyword=text(
-            "The keyword that the text is, without case and accents. Null: it is none.",
+            "The keyword that the text is, without case and accents. Null if it is no keyword.",
             nullable=True,
         ),
         opt_out_suspected=flag(

@@ -82,8 +82,8 @@ class Numbers:
             cells = [text_of_cell(cell) for cell in record.cells]
             if not layout.names:
                 _require_one_number(record.line, cells, self._country)
-            # Several columns without a header are told apart by what is a number, and an article's
-            # 0123456789 is none.
+            # Without a header, the column of phone numbers is found by its values, and an article's
+            # number 0123456789 is no phone number.
             is_certain = bool(layout.names) or len(cells) == 1
             certain_country = self._home_country if is_certain else None
             yield _row(record.line, cells, layout, self._country, certain_country)

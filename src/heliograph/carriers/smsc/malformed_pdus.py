@@ -1,4 +1,4 @@
-"""Makes PDUs that are none."""
+"""Makes octets that are no valid PDU."""
 
 from collections.abc import Callable
 from typing import Final

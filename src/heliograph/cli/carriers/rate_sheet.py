@@ -119,7 +119,7 @@ def import_(
 
 
 def _read(tx: "Connection", octets: bytes) -> Any:
-    """Returns the rates of a file. Raises Failure, with the rows that are none."""
+    """Returns the rates of a file. Raises Failure, which lists the rows that are wrong."""
     from heliograph import accounts
     from heliograph.pricing import read_sheet
 

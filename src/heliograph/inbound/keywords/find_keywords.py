@@ -150,8 +150,8 @@ async def _of_word_owners(
 async def _opt_outs_without_phone(
     tx: HotTx, texts: Sequence[IncomingText], words: dict[str, MatchedKeyword | None]
 ) -> set[str]:
-    """Returns the texts by which somebody wants to opt out whose address is no phone number, as a
-    name or a short code is none.
+    """Returns the texts that ask to opt out and whose sender is no phone number, but a name or a
+    short code.
     """
     out = [
         each

@@ -1,5 +1,5 @@
-"""Heeds STOP, and START, for all who have texted a phone from a shared number, where nobody has
-done so lately: the text is none of theirs, and the person may mean any of them.
+"""Heeds STOP and START for all accounts that have texted a phone from a shared number, where none
+of them has done so lately. The text belongs to none of them, and the person may mean any of them.
 """
 
 from collections import defaultdict

@@ -18,7 +18,8 @@ RECIPIENTS_PER_SEND_MAX: Final = 10_000  # keeps one transaction around 100 ms
 TEXT_CHARACTERS_MAX: Final = 1_530
 UCS_2_CHARACTERS_MAX: Final = 670  # ten segments of 67
 REFERENCE_MAX: Final = 128
-_TEXT_ID_MAX: Final = 64  # characters: an id has half of them, and what is none is told as such
+# characters: an id has half of them, so that a wrong id is seldom refused for its length
+_TEXT_ID_MAX: Final = 64
 # characters of a string that is no number, as `rejected` repeats it: a number has 15
 RECIPIENT_SHOWN_MAX: Final = 40
 

@@ -158,8 +158,8 @@ class ToSetAside(Row, frozen=True):
     now_ms: BigInt
 
 
-# A receipt that is none of its row's message, or that waits for a changed format, moves to a row of
-# its own, as it was printed.
+# A receipt that does not belong to its row's message, or that waits for a changed format, moves to
+# a row of its own, as it was printed.
 _UNMATCHED_COLUMNS: Final = (
     "id, carrier_id, ref, receipt_state, receipt_error, recipient, sender, user_message_reference,"
     " raw, received_at_ms"

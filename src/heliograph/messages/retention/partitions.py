@@ -22,8 +22,8 @@ class StoredMonth(Row, frozen=True):
     is_attached: Bool
 
 
-# Whether they are partitions still: of one that is none any more, the drop is to come, or somebody
-# killed it.
+# Says whether each table is still a partition. One that was detached is still to be dropped, or its
+# drop was killed.
 _TABLES: Final = """
     SELECT relname::text AS name, relispartition AS is_attached FROM pg_class
     WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'

@@ -45,7 +45,7 @@ class ShownLine(NamedTuple):
 
     at_ms: int
     text: str | None
-    octets: int | None  # of a text that is none, but binary
+    octets: int | None  # of what came in binary, and is no text
     from_phone: InboundText | None
     message: dict[str, Any] | None
 

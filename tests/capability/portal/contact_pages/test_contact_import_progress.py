@@ -27,7 +27,7 @@ from tests.support.portal.visitor import Visitor, home_of
 
 STEP = 10
 PHONES = phones(24)
-# 30 rows: four are repeated, one of them of the step before; two are none
+# 30 rows: four are repeated, one of them of the step before; two are not valid
 ROWS = [*PHONES[:9], "12", PHONES[0], *PHONES[9:20], PHONES[3], "x", *PHONES[20:], *PHONES[8:10]]
 SHEET = "phone,opted_out\n" + "".join(f"{phone},yes\n" for phone in ROWS)
 FIGURES = "New 23 Changed 1 Repeated 4 Left out 2"

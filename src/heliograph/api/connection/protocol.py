@@ -179,8 +179,8 @@ class Protocol(RespondingProtocol):
             try:
                 self.parser.feed_data(part)
             # it is not granted: the response, and what follows, is in this protocol (RFC 9110, 7.8)
-            except httptools.HttpParserUpgrade as wish:
-                part = part[wish.args[0] :]
+            except httptools.HttpParserUpgrade as upgrade:
+                part = part[upgrade.args[0] :]
                 if not self._read_body_without_upgrade():
                     return
             except httptools.HttpParserError:

@@ -110,14 +110,15 @@ def change(tx: Connection, account_id: str, **settings: Unpack[AccountSettings])
 
 def rename(tx: Connection, account_id: str, name: str) -> Account:
     """Gives an account another name; its id, keys and records stay as they are. A closed account
-    gives its name back so. Raises NotFound, or InvalidRequest for a name that no account can have.
+    can be renamed, too, which frees its name. Raises NotFound, or InvalidRequest for a name that no
+    account can have.
     """
     return _update(tx, account_id, {"name": account_fields.read_name("name", name)})
 
 
 def suspend(tx: Connection, account_id: str) -> Account:
-    """Lets an account read, and change nothing, from now on; its customers neither. Suspending
-    it again changes nothing. Raises NotFound, AccountClosed.
+    """Suspends an account: from now on, it and its customers can read and change nothing.
+    Suspending it again changes nothing. Raises NotFound, AccountClosed.
     """
     return _become(tx, account_id, SUSPENDED, status=SUSPENDED)
 

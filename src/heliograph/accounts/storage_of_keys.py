@@ -31,8 +31,8 @@ class KeyCount:
     def refusal(
         self, octets: int, quota: int | None, now_ms: int, *, sandbox: bool
     ) -> StorageQuotaReached | None:
-        """Returns why a key of so many octets is not stored today, if so. `quota` None means no
-        bound.
+        """Returns why a key of so many octets is not stored today, or None if it is. `quota` None
+        means no bound.
         """
         used = self.used(now_ms, sandbox=sandbox)
         return (

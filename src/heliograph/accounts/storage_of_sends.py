@@ -73,7 +73,7 @@ class StorageRoom(NamedTuple):
         self, taken: int, octets: int, now_ms: int, *, of_partner: bool
     ) -> StorageQuotaReached | None:
         """Returns why so many octets more are not stored today, beside those of the batch that are
-        `taken` already, if so.
+        `taken` already, or None if they are.
         """
         used = self.used + taken
         return refusal_of(StoredKind.SENDS, used, octets, self.quota, now_ms, of_partner=of_partner)
@@ -82,8 +82,8 @@ class StorageRoom(NamedTuple):
 async def count_unpaid(
     tx: HotTx, octets: Mapping[QuotaOwner, int], now_ms: int
 ) -> dict[QuotaOwner, StorageRoom]:
-    """Adds octets, which may be below zero, to what each owner has had stored today; the rooms that
-    there were before.
+    """Adds octets, which may be below zero, to what each owner has had stored today. Returns the
+    room that each owner had before.
     """
     day_ms = now_ms - now_ms % DAY_MS
     rooms = {}

@@ -1,4 +1,4 @@
-"""Holds the parts that statements share which count octets in `storage_used`."""
+"""Holds the parts that are common to all statements that count octets in `storage_used`."""
 
 from typing import Final
 

@@ -35,8 +35,8 @@ class Breach(NamedTuple):
 
 
 class FoundBreaches(NamedTuple):
-    """Holds what one look has found. `unknown` are the kinds of which more may be wrong than was
-    found: what is not found of them may be wrong still.
+    """Holds what one look has found. `unknown` has the kinds that were not looked at completely: a
+    breach of them that was not found may still go on.
     """
 
     breaches: list[Breach]

@@ -59,8 +59,8 @@ def open_alerts(tx: Connection, *, limit: int) -> list[KnownAlert]:
 
 
 def still_wrong(tx: Connection, *, limit: int) -> list[KnownAlert]:
-    """Returns the open alerts whose rule was broken at the last look, too, and not what was told
-    of them. Those that opened last come first.
+    """Returns the open alerts whose rule was still broken at the last look, without their
+    notifications. Those that opened last come first.
     """
     columns = alerts.c
     query = sa.select(*_ALERT).where(

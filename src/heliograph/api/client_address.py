@@ -17,7 +17,7 @@ _HOST: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
 
 class Proxies:
     """Holds the operator's own proxies, as addresses and networks. What they say of a client is
-    believed, and nobody else.
+    believed, and what others say is not.
     """
 
     def __init__(self, networks: Iterable[str] = ()) -> None:
@@ -42,8 +42,8 @@ class Proxies:
         return None
 
     def is_local(self, scope: Scope) -> bool:
-        """Returns whether a client on this machine asks. What a proxy passed on that nobody has
-        named does not count as that.
+        """Returns whether a client on this machine asks. A request that an unknown proxy has passed
+        on does not count as such.
         """
         client, peer = (
             self.client_of(scope),
@@ -62,7 +62,7 @@ class Proxies:
 
 
 def host_of(scope: Scope) -> str:
-    """Returns what the request has for Host; two of them, and none, are nobody's name."""
+    """Returns the request's Host; it is empty if the request has several of them, or none."""
     found = [value for name, value in scope["headers"] if name == b"host"]
     return found[0].decode("latin-1") if len(found) == 1 else ""
 

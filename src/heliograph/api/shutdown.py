@@ -193,8 +193,8 @@ class Server(uvicorn.Server):
 
 
 def backlog() -> int:
-    """Returns how many connections may wait to be accepted: of the socket, and again of uvicorn,
-    which has it listen anew.
+    """Returns how many connections may wait to be accepted. Both the socket and uvicorn are told,
+    because uvicorn makes the socket listen again.
     """
     return min(BACKLOG_MAX, open_files.limit() // BACKLOG_SHARE)
 

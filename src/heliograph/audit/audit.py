@@ -137,12 +137,12 @@ def _faults(message: MessagePosition) -> Iterator[tuple[str, str]]:
 
 
 def _too_many(message: MessagePosition) -> Iterator[tuple[str, str]]:
-    """Yields what would bring a message on more than may.
+    """Yields faults of a message that waits or is in flight in more places than it may.
 
     A message of one segment is at one place. One of several may wait again while others of its
-    segments are in flight, with each carrier that it came back from. What it has come to leaves
-    those rows behind, until their turn or their validity ends. What was sent once more after a
-    doubt may also be settled by its first try.
+    segments are in flight, with each carrier that it came back from. When the message ends, those
+    rows stay until their turn comes or their validity ends. What was sent once more after a doubt
+    may also be settled by its first try.
     """
     places, in_flight, resent_parts = message.places, message.in_flight, message.parts_resent
     if message.segments == 1 and len(places) + len(in_flight) > 1:

@@ -41,9 +41,9 @@ def causes(
     log: SmscLog,
     is_unmatched: Callable[[Submit], bool],
 ) -> Iterator[tuple[str, str]]:
-    """Tells what a terminal message came to without that the SMSC, or the operator, has said so.
-    `submits` are those of this message. `is_unmatched` says whether a submission's receipt has
-    found no message.
+    """Yields findings where neither the SMSC nor the operator has said that a terminal message
+    ended as it did. `submits` are those of this message. `is_unmatched` says whether a submission's
+    receipt has found no message.
     """
     statements = _statements_of(message, submits, overrides, log, is_unmatched)
     if message.status == DELIVERED:

@@ -5,8 +5,8 @@ Sends, messages and entries are each read once, in the order of their ids, which
 time. What belongs together comes soon after one another, so only sends whose charge or refund is
 still to come are kept in memory.
 
-Entries stay for ever, messages may not (retention.py). What sends that were deleted have cost is
-held against nothing. What a campaign has cost that may have had such sends is held against its
+Entries stay for ever, messages may not (retention.py). The cost of sends that were deleted is
+compared with nothing. The cost of a campaign that may have had such sends is compared with its
 tally.
 """
 

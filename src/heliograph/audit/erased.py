@@ -17,8 +17,8 @@ CLOCKS_MS: Final = 60_000  # apart: the SMSC's from ours
 
 
 class ErasedMessages:
-    """Tells whether submissions that are no message's may be of an erased one. It meets one message
-    after the other before it is asked.
+    """Tells whether submissions that belong to no stored message may belong to an erased one. It
+    meets one message after the other before it is asked.
     """
 
     def __init__(self, tx: Connection) -> None:

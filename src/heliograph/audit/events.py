@@ -176,7 +176,7 @@ def _of_messages(
 
 
 def _changes(message: _MessageTimes) -> Iterator[_Change]:
-    """Returns the states that a message has an event of, whether it came to them or not."""
+    """Yields all states that a message can have an event of, also those that it has not reached."""
     reached = (message.sent_at_ms, message.delivered_at_ms, message.failed_at_ms)
     for status, at_ms in zip(KIND_OF, reached, strict=True):
         yield _Change(
@@ -205,7 +205,9 @@ class _MessageEvents:
         self._about, self._events = next(self._groups, (None, iter(())))
 
     def before(self, message: str) -> Iterator[Discrepancy]:
-        """Returns what is wrong with the events before those of a message: theirs is not there."""
+        """Yields a discrepancy for each event that stands before those of this message: its own
+        message is not stored.
+        """
         while self._about is not None and self._about < message:
             yield from self._about_none()
 
@@ -218,7 +220,9 @@ class _MessageEvents:
         return events
 
     def left(self) -> Iterator[Discrepancy]:
-        """Returns what is wrong with the events behind the last message: theirs is not there."""
+        """Yields a discrepancy for each event behind those of the last message: its own message is
+        not stored.
+        """
         while self._about is not None:
             yield from self._about_none()
 
@@ -296,8 +300,8 @@ def _message_events(tx: Connection) -> Iterator[_AuditedEvent]:
 def _of_endpoints(
     tx: Connection, listeners: EndpointsByAccount, since_ms: int
 ) -> Iterator[Discrepancy]:
-    """Checks that each event is once with each endpoint: in its queue, or among what it is done
-    with.
+    """Checks that each event is there once for each endpoint: in its queue, or among its finished
+    deliveries.
     """
     placed = groupby(_placed(tx), key=attrgetter("event_id"))
     of_event, places = next(placed, (None, iter(())))

@@ -62,9 +62,9 @@ class Overrides:
     def delivered_bits(
         self, taken: Sequence[tuple[int, int]], said_delivered: bool, segments: int
     ) -> int:
-        """Returns the bits of segments whose delivery nobody else needs to have said. `taken` says
-        when the SMSC took which. `said_delivered` says whether it has sent such a receipt to that
-        handset, of whichever message.
+        """Returns the bits of segments whose delivery follows from the decisions alone. `taken`
+        says when the SMSC took which. `said_delivered` says whether it has sent such a receipt to
+        that handset, of whichever message.
         """
         bits = self.matched if said_delivered else 0
         ever_taken = 0
@@ -85,7 +85,7 @@ class Overrides:
         return bits
 
     def fails(self, error_code: str | None) -> bool:
-        """Returns whether it was said that the message has failed so."""
+        """Returns whether a decision says that the message has failed with this error."""
         return error_code == "undeliverable" and any(
             each.decision == error_code for each in self._decided
         )

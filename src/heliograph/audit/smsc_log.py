@@ -126,8 +126,8 @@ class SmscLog:
         self._texts: dict[str, str] = {}  # one copy of each: a bulk send has few
 
     def submits_of(self, recipient: str, low_bits: int) -> list[Submit]:
-        """Returns what may be of a message: to its recipient, with a reference made from the
-        lowest 12 bits of its id.
+        """Returns the submissions that may belong to a message: those to its recipient with a
+        reference made from the lowest 12 bits of its id.
         """
         return self._by_message.get((recipient, low_bits), [])
 

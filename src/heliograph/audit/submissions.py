@@ -18,7 +18,9 @@ TEXTS_KEPT_MAX: Final = 512
 
 
 def difference(message: MessagePosition, submit: Submit) -> str:
-    """Returns what tells a submission from the message that it may be of: nothing, if it is its."""
+    """Returns in what a submission differs from the message that it may belong to; it is empty if
+    it belongs to it.
+    """
     if submit.sender != message.sender:
         return "sender"
     if (

@@ -26,7 +26,7 @@ def is_cancelled() -> bool:
 
 def raise_if_cancelled(error: BaseException) -> None:
     """Raises CancelledError in place of `error` if the task that asks was told to end.
-    `asyncio.timeout` makes a TimeoutError of its own of it.
+    `asyncio.timeout` then turns that into TimeoutError, if its time limit was the reason.
     """
     if is_cancelled():
         raise asyncio.CancelledError from error

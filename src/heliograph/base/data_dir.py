@@ -60,7 +60,7 @@ def may_make(making: Making, database_url: str, directory: Path) -> bool:
 
 
 def _is_empty(directory: Path) -> bool:
-    """Says whether nothing is in it but what may be there before its database."""
+    """Says whether the directory holds only what may be there before its database."""
     return not directory.is_dir() or all(
         entry.name in (CONFIG_FILE, SECRET_FILE, OLD_SECRET_FILE) for entry in directory.iterdir()
     )

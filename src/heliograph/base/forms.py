@@ -49,8 +49,8 @@ class Form:
     """
 
     def __init__(self, body: Mapping[str, Any], *, costly: tuple[CostlyNames, ...] = ()) -> None:
-        """Begins to read `body`. `costly` is what the endpoint does not do, and what would cost
-        if a body asks for it and it is ignored.
+        """Begins to read `body`. `costly` names what the endpoint does not do, and what would cost
+        the client if a body asked for it and it was ignored.
         """
         self._body = body
         self._costly = costly

@@ -68,7 +68,7 @@ def write_errors_only() -> Callable[[], None]:
 
 
 def _configure_errors_only() -> bool:
-    """Returns whether it was configured so now: a process may have configured its logs before."""
+    """Sets the logs up so and returns True, unless the process has configured them before."""
     import structlog
 
     if structlog.is_configured():

@@ -214,7 +214,9 @@ def _closed(why: str) -> Counter:
 
 
 def count_closed_connection(why: str) -> None:
-    """Counts one. `why` is one of a few words (docs/operations.md)."""
+    """Counts a connection that the service has closed. `why` is one of a few words
+    (docs/operations.md).
+    """
     _closed(why).inc()
 
 

@@ -19,8 +19,8 @@ class OwnThreads:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=purpose)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Returns what `work` returns, and raises what it raises. Who is canceled
-        meanwhile leaves the work to its end.
+        """Returns what `work` returns, and raises what it raises. The work goes on to its end also
+        if the caller is cancelled meanwhile.
         """
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 

@@ -89,7 +89,7 @@ def _id_of(cursor: str) -> str | None:
 
 
 def first_id_of(at_ms: int) -> str:
-    """Returns the lowest id (raw) that can be made at a time: what bounds a range of time bounds a
-    range of the primary key.
+    """Returns the lowest id (raw) that can be made at a time, so that a range of time is a range of
+    the primary key.
     """
     return f"{min(max(at_ms, 0), _MS_MAX) << 80:032x}"

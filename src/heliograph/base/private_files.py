@@ -66,8 +66,8 @@ def find_public_files(data_dir: Path, database: Path | None) -> PublicFiles:
 
 
 def make_private(data_dir: Path, database: Path | None) -> None:
-    """Takes all of it from others. What belongs to another user stays as it is, unless the
-    superuser asks: `heliograph doctor` tells of it.
+    """Makes all files and folders that `find_public_files` finds private. What belongs to another
+    user stays as it is, unless the superuser asks: `heliograph doctor` tells of it.
     """
     for path in find_public_files(data_dir.resolve(), database).open:
         with suppress(OSError):

@@ -51,8 +51,8 @@ def key_ids(keys: Keys) -> str:
 
 
 def derived_key(secret_key: str, purpose: str) -> bytes:
-    """Returns 32 octets for one purpose: what is known of them says nothing of those for
-    another.
+    """Returns a key of 32 octets for one purpose. Whoever knows it learns nothing of the keys for
+    other purposes.
     """
     return HKDF(
         algorithm=SHA256(), length=32, salt=None, info=f"heliograph {purpose}".encode()

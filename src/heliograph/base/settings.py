@@ -110,8 +110,8 @@ def load(
     making: Making = "always",
 ) -> Settings:
     """Reads all settings. When it may make a database (`making`), it makes the data directory, and
-    on SQLite the secret key, where they are missing. When it may not, and there is none of SQLite,
-    that is NoDatabase.
+    on SQLite the secret key, where they are missing. When it may not, and there is no database of
+    SQLite, it raises NoDatabase.
 
     Raises SettingError for the first wrong one.
     """

@@ -61,7 +61,7 @@ class Launched(NamedTuple):
 
 
 def audience_size(tx: Connection, campaign: Campaign) -> int:
-    """Returns how many people are looked at to freeze or to estimate it."""
+    """Returns how many people are looked at to freeze or to estimate a campaign's audience."""
     return (
         WrittenRecipients(campaign) if campaign.audience.kind == "numbers" else Contacts(campaign)
     ).size(tx)

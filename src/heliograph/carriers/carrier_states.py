@@ -135,8 +135,8 @@ def outdated(tx: Connection) -> dict[int, _CarrierState]:
 
 
 def served_carriers(tx: Connection) -> list[Carrier]:
-    """Returns all carriers in the states that their links make: where no process is left that mends
-    states, the stored ones are those of processes that died.
+    """Returns all carriers in the states that their links make. The stored states may be those of
+    processes that died, if no process is left to mend them.
     """
     differing = outdated(tx)
     found = []

@@ -1,5 +1,5 @@
-"""Shares what a route gets among its carriers, in proportion to their weights. It is pure: what a
-number or a run falls to follows from its digits alone.
+"""Shares what a route gets among its carriers, in proportion to their weights. It is pure: which
+carrier gets a number or a run follows from its digits alone.
 """
 
 import re

@@ -84,8 +84,8 @@ def _countries(text: str) -> None:
 
 
 def home_country_of_phone(phone: str) -> str | None:
-    """Returns a country by which a phone with a leading 0 is one: for what is judged before the
-    account's is known. It returns None when it is one by none.
+    """Returns a country in which a phone with a leading 0 is valid, or None if there is no such
+    country. It serves values that are judged before the account's own country is known.
     """
     from heliograph.text import country_codes, parse_phone
 

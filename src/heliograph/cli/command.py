@@ -285,8 +285,8 @@ _OPTION_OF: Final = {
 
 
 def _in_words_of(params: Sequence[click.Parameter], error: Exception, sentence: str) -> str:
-    """Returns what is told of bad values, all of them, with their options or arguments in place
-    of the fields' names.
+    """Returns what is wrong with all bad values, with their options or arguments in place of the
+    fields' names.
     """
     fields: list[FieldError] = getattr(error, "fields", [])
     if not fields or not sentence.startswith(f"{fields[0].field} "):

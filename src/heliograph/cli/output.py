@@ -85,8 +85,8 @@ def _print_json(document: Any) -> None:
 
 
 def json_text(document: Any) -> str:
-    """Returns the document as JSON that a terminal can show: what cannot be seen of its texts is
-    escaped, which says the same.
+    """Returns the document as JSON that a terminal can show: invisible characters of its texts are
+    escaped, which means the same in JSON.
     """
     return _UNSEEN.sub(
         lambda found: json.dumps(found[0])[1:-1], json.dumps(document, ensure_ascii=False, indent=2)

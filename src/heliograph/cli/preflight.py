@@ -1,5 +1,5 @@
-"""Asks, before a command touches the database: is it one, with a schema that this version works
-with, and are clock and secret key right?
+"""Checks, before a command touches the database, that it is one, that this version works with its
+schema, and that clock and secret key are right.
 """
 
 import sqlalchemy as sa
@@ -15,8 +15,8 @@ from heliograph.database.schema import is_usable, newest_version, stored_version
 
 
 def require_usable(database: Database, settings: Settings, *, makes: bool, any_key: bool) -> None:
-    """Makes sure of all that. With `makes`, a database of SQLite in which nothing is gets the
-    schema. With `any_key`, it does not matter what the secret key is.
+    """Makes sure that a command can use the database. With `makes`, a database of SQLite in which
+    nothing is gets the schema. With `any_key`, it does not matter what the secret key is.
 
     Raises Failure, ClockApart, SettingError, Unavailable.
     """

@@ -148,8 +148,8 @@ class ConfigCache:
         """Sees to it that what is remembered is of the present epoch; raises Unavailable when the
         database cannot be read.
 
-        There is one read at a time, which those share who came before it began: the one under way
-        may have read before what they want to see.
+        There is one read at a time, and whoever asks before it begins shares it. Whoever asks later
+        waits for the next one, because the read under way may have missed what they want to see.
         """
         async with _limit_wait():
             before = self._refreshing
@@ -178,8 +178,8 @@ class ConfigCache:
         return True
 
     def _read_epoch(self) -> tuple[float, int]:
-        """Reads the epoch, and a moment from which on it is known to have been that: waiting for a
-        thread or a connection makes it no older.
+        """Reads the epoch, and a moment just before that. The wait for a thread or a connection
+        lies before the moment, so it does not make the epoch older.
         """
         with self._db.read() as tx:
             return clock.monotonic_s(), config.epoch(tx)

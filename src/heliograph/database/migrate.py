@@ -97,7 +97,7 @@ def is_current(tx: Connection) -> bool:
 
 
 def _missing_migrations(tx: Connection) -> list[Script]:
-    """Returns the migrations that the database has not had, the first first. Raises SettingError
+    """Returns the migrations that the database has not had, in their order. Raises SettingError
     when it has had some that this version does not know, and is not made for.
     """
     found = stored_version(tx)
@@ -235,8 +235,8 @@ def _session_without_limits(connection: Connection) -> Iterator[Connection]:
 
 
 def _repair_indexes(connection: Connection, tell: Tell) -> None:
-    """Builds those again whose building was broken off: PostgreSQL keeps them up, uses them for
-    nothing, and takes them for there when a migration wants them.
+    """Builds those indexes again whose building was broken off. PostgreSQL keeps them up and does
+    not use them, and a migration that wants to make them finds them there.
     """
     invalid = indexes.find_invalid(connection)
     connection.rollback()

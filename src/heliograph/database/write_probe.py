@@ -74,7 +74,7 @@ class Writable:
         await self._threads.close()
 
     async def _check(self) -> str:
-        """Answers why nothing can be written; nothing when it can."""
+        """Returns why nothing can be written; it is empty when something can."""
         try:
             with unavailable_on_outage():
                 await self._threads.run(partial(try_to_write, self._db))

@@ -1,4 +1,6 @@
-"""Alerts are looked for every five seconds, and told, by the process that does the common work."""
+"""Looks for alerts every five seconds, and sends their notifications, in the process that does the
+common work.
+"""
 
 import asyncio
 from collections.abc import Callable

@@ -130,8 +130,8 @@ def _campaigns(tx: Connection, account: Account) -> Iterator[Debt]:
 
 
 def _in_flight(tx: Connection, account: Account, *, in_doubt: bool) -> list[tuple[int, int]]:
-    """Returns, for each carrier that has some, its number and of how many messages it was given
-    segments that it has not answered for.
+    """Returns the number of each carrier that has not answered for all segments that it was given,
+    with how many messages these belong to.
     """
     columns = inflight.c
     query = sa.select(columns.carrier_id, sa.func.count(columns.message_id.distinct())).join_from(

@@ -56,8 +56,8 @@ class _SendTexts(NamedTuple):
 
 
 def changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
-    """Yields all that is to be done, of both modes, in its order. `tx` sees one moment. Texts that
-    went to others lose it too.
+    """Yields all changes that are to be made, of both modes, in their order. `tx` sees one moment.
+    The number is also taken out of texts that went to others.
     """
     for place in (
         _contacts,

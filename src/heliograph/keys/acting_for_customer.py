@@ -87,8 +87,8 @@ def country_of(tx: Connection, principal: Principal, customer_id: str | None) ->
     """Returns the country of the account that a request is about, by whose rules a number with a
     leading 0 is read (docs/api.md, "Phone numbers").
 
-    Of a customer that there is not it is the key's own: what is wrong with the form is told before
-    what is not found.
+    For an unknown customer it is the country of the key's own account: what is wrong with the form
+    is told before what is not found.
     """
     customer = None if customer_id is None else _load(tx, _customer_named(principal, customer_id))
     return principal.country_code if customer is None else customer.country_code

@@ -126,7 +126,7 @@ class OtpBatchExtension:
         self._now_ms = 0
 
     def refusal(self, request: SendRequest, now_ms: int) -> ServiceError | None:
-        """Returns why a one-time password may not be sent now, if so."""
+        """Returns why a one-time password may not be sent now, or None if it may."""
         if request.sandbox or not isinstance(request, OtpRequest):
             return None
         known = self._ranges.get((request.account_id, digits_of(request.phone)))

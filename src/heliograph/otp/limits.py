@@ -123,8 +123,8 @@ class PhoneWait(NamedTuple):
 
 
 def refusal_to_send(sent: Sequence[Otp], now_ms: int) -> ServiceError | None:
-    """Returns why a phone must not be sent another one, if so. `sent` holds those of the last day,
-    the latest first.
+    """Returns why a phone must not be sent another one, or None if it may be. `sent` holds those of
+    the last day, the latest first.
 
     Of several reasons it returns the one that lasts longest: whoever waits so long may send.
     """

@@ -44,8 +44,8 @@ def sent_to(
     """Returns the phone of an account (raw id) that was sent a code and is written so in its own
     country. `given` passes `is_as_dialled`.
 
-    If there are several, it returns the only one whose code is outstanding. It returns None if that
-    is not one, or if there is none at all.
+    Of several such phones, those whose code is outstanding go before the others. It returns None
+    unless exactly one is left.
     """
     newest = (
         sa.select(otps.c.phone, otps.c.created_at_ms, otps.c.verified_at_ms)

@@ -124,7 +124,7 @@ class OtpTally:
         )
 
     def refusal(self, now_ms: int) -> TooManyUnverified | None:
-        """Returns why no further one may be sent now, if so."""
+        """Returns why no further one may be sent now, or None if one may."""
         self.move_to(now_ms)
         if not self._is_full():
             return None

@@ -64,12 +64,11 @@ def store_logs(
     *,
     now_ms: int,
 ) -> list[str]:
-    """Stores what is new, and answers the id of each in text form: of one that its site told
-    before, by `external_ref`, the id of then.
-
-    `sites`, by URL (None stands for entries that name none) and all of one account and mode, are
-    locked. The text of a one-time password is not stored (docs/api.md, "Site plugin"), nor is its
-    `meta`. Raises StorageQuotaReached.
+    """Stores the entries that are new, and returns the id of each entry in text form. An entry that
+    its site has told before (by `external_ref`) has the id of then. `sites` has locked sites of one
+    account and mode by their URLs, and under None the one of entries that name none. The text of a
+    one-time password is not stored (docs/api.md, "Site plugin"), nor is its `meta`. Raises
+    StorageQuotaReached.
     """
     known = _known_entries(tx, sites, entries)
     one_time = one_time_passwords(

@@ -38,8 +38,9 @@ def run_form_once(
     is_always_done: bool = False,
 ) -> ApiResponse:
     """Returns what `effect` answers, or has answered when this form was sent before. `path` is the
-    portal's own. `is_always_done`: also if no more responses are stored today; then the form is not
-    known again. Raises InvalidRequest, Conflict for a form that was changed since.
+    portal's own. If `is_always_done` holds, it is done even if no more responses are stored today;
+    then the form is not known again. Raises InvalidRequest, Conflict for a form that was changed
+    since.
     """
     scoped_key = _key_within_account(request, visit, path, sandbox)
     try:
@@ -83,8 +84,8 @@ V = TypeVar("V", bound=_SignedIn)
 def redirect_once(
     do: Callable[[Connection, PageRequest, Visit], Response],
 ) -> Callable[[Connection, PageRequest, Visit], Response]:
-    """Returns what does once what `do` does, which leads to another page. A form that is sent twice
-    is led there twice: a browser follows only the second response.
+    """Returns a handler that does once what `do` does, which leads to another page. Whoever sends a
+    form twice is led there twice: a browser follows only the second response.
     """
 
     def handle(tx: Connection, request: PageRequest, visit: Visit) -> Response:
@@ -99,8 +100,8 @@ def redirect_once(
 def redirect_user_once(
     do: Callable[[Connection, PageRequest, V], Response],
 ) -> Callable[[Connection, PageRequest, V], Response]:
-    """Returns what does the same for a form of a user that is of no account. If `do` shows a page
-    instead of leading to one, the form is not known again.
+    """Returns a handler like that of `redirect_once`, for a form of a user that is of no account.
+    If `do` shows a page instead of leading to one, the form is not known again.
     """
 
     def handle(tx: Connection, request: PageRequest, visit: V) -> Response:

@@ -1,6 +1,6 @@
-"""Pages wait for each other in lanes, and not the API for pages. What takes long has lanes of its
-own: so nobody who looks at a page waits for those who try passwords, or for a receiver of webhooks
-or a carrier that does not answer.
+"""Requests for pages wait in lanes of their own, so that the API never waits for pages. Slow work
+has lanes of its own, too: nobody who looks at a page waits for passwords that are compared, or for
+a receiver of webhooks or a carrier that does not answer.
 """
 
 from collections.abc import Callable

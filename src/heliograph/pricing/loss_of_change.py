@@ -40,7 +40,7 @@ class _Losses(NamedTuple):
     of_sheets: dict[RateSheet, list[SegmentMargin]]
 
     def in_words(self, tx: Connection) -> str:
-        """Returns a part of a sentence; empty: nothing sells below cost."""
+        """Returns what sells below cost, as a part of a sentence; it is empty if nothing does."""
         parts = [losses_in_words(tx, self.of_today)] if self.of_today else []
         for sheet, losses in self.of_sheets.items():
             at = rfc3339(sheet.effective_at_ms or 0)

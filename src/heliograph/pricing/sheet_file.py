@@ -283,7 +283,7 @@ class _Prolog:
         self._parser.StartElementHandler = self._end
 
     def read(self, piece: bytes) -> None:
-        """Reads on. Raises InvalidRequest."""
+        """Reads the next piece of the file. Raises InvalidRequest for a document type."""
         if self._is_over:
             return
         try:

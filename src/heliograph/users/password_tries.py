@@ -94,8 +94,9 @@ def count_try(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
 
 
 def count_code(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
-    """Counts a code of an authenticator app before it is judged, like a password, but beside the
-    tries of passwords: those are made by strangers, and codes by who has got through these.
+    """Counts a code of an authenticator app before it is judged, like a password, but apart from
+    passwords: any stranger can try a password, but only somebody whose password or link was right
+    can try a code.
 
     Raises TooManyCodes.
     """
@@ -104,7 +105,7 @@ def count_code(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
 
 
 def forget_codes(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
-    """Forgets the codes of who had the right one."""
+    """Forgets the counted codes of a user who has given the right one."""
     counted = [about for about, _ in _code_counters(tx, guesser, now_ms)]
     tx.execute(password_tries.delete().where(password_tries.c.sha256.in_(counted)))
 
@@ -123,9 +124,9 @@ def count_mail(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
 
 
 def count_sign_up(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
-    """Counts an account that somebody wants: by the address that it comes from, the network of
-    this, for all, and by the address that is mailed to. What is refused does not count, if the
-    caller rolls back; so whoever is refused takes nothing from others.
+    """Counts a request for an account: by the client's address, by the network of that, for all
+    clients together, and by the email address. A refused request does not count if the caller rolls
+    back; so whoever is refused takes nothing from others.
 
     Raises TooManyMails.
     """
@@ -152,8 +153,9 @@ def count_invitation(tx: Connection, account_id: str, email: str, *, now_ms: int
 
 
 def forget_tries(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
-    """Forgets the tries of who had the right password: wrong ones of the same window, too. Those
-    of the address stay, or somebody's own password would make room for guesses at others.
+    """Forgets the tries of a user who has given the right password, with the wrong ones of the same
+    window. Those of the address stay, or somebody's own password would make room for guesses at
+    others.
     """
     of_address = _about("address", _network(guesser.address))
     counted = [about for about, _ in _counters(tx, guesser, now_ms) if about != of_address]

@@ -14,10 +14,10 @@ from heliograph.wallet.wallet import lock_wallet
 
 
 def pay_out(tx: Connection, account: Account, reason: str) -> list[Entry]:
-    """Takes all out of the wallet: of a customer to its partner, for there it came from; else the
-    credits back to issuance and the money out of the house. It returns the entries, none when there
-    was nothing. Raises AccountClosed, InvalidRequest for a reason of several lines or a sandbox
-    customer.
+    """Takes all credits and money out of the wallet. A customer's go to its partner, where they
+    came from; other credits go back to issuance, and other money is booked as paid. Returns the
+    entries, which are none if the wallet was empty. Raises AccountClosed, InvalidRequest for a
+    reason of several lines or a sandbox customer.
     """
     require_open(account)
     reason_line = one_line("reason", reason, most=DESCRIPTION_MAX)

@@ -1,5 +1,5 @@
 """A transfer between two accounts, a partner and its customer, is one entry, written for whoever
-gives and seen by both. In sandbox it has its like.
+gives and seen by both. In sandbox, `change_sandbox_credits` stands in for it.
 """
 
 import sqlalchemy as sa

@@ -178,8 +178,8 @@ def _other_sides(tx: Connection) -> Iterator[_Side]:
 
 
 def _find_one_sided(tx: Connection) -> Iterator[Discrepancy]:
-    """Finds entries with a customer whose figures after it are not told, or with none of the
-    service's accounts that tell some.
+    """Finds entries without the figures of a counterpart that is a customer, and entries with
+    figures of a counterpart that is an account of the service.
     """
     columns = ledger_entries.c
     of_service = columns.counterpart_id.in_([ISSUANCE_ID, SALES_ID, BANK_ID])

@@ -1,4 +1,4 @@
-"""Keeps wallets: a wallet is an account's money and SMS credits. It also says when their lowness is
+"""Keeps wallets: a wallet is an account's money and SMS credits. It also says when a low balance is
 to be told.
 """
 

@@ -16,7 +16,9 @@ UNBROKEN_OCTETS_MAX: Final = URL_OCTETS_MAX + HEADERS_OCTETS_MAX
 
 
 def refusal_while_reading(url: bytes, headers: Headers, octets: int) -> ServiceError | None:
-    """Returns why no more is read of a head of which so many octets have come; None when it is."""
+    """Returns why a head of which so many octets have come is not read any further, or None if it
+    is.
+    """
     if len(url) > URL_OCTETS_MAX:
         return _url_too_long()
     if len(headers) > FIELDS_MAX or octets > UNBROKEN_OCTETS_MAX:

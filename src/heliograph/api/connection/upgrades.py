@@ -33,8 +33,8 @@ def framing_of(headers: Headers) -> Headers:
 
 
 def body_parser(reader: Reader, framing: Headers) -> httptools.HttpRequestParser:
-    """Returns a parser that stands behind a head with these fields, and tells the reader what
-    follows it; at once, that nothing does.
+    """Returns a parser that has read a head with these fields, and tells the reader what follows
+    it. If nothing does, it tells the reader so at once.
 
     Raises httptools.HttpParserError.
     """
@@ -47,7 +47,7 @@ def body_parser(reader: Reader, framing: Headers) -> httptools.HttpRequestParser
 
 
 class _HeadSkipped:
-    """Keeps the first head to itself."""
+    """Tells the reader all that a parser reads, except for the first head."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

@@ -95,8 +95,8 @@ def flag(description: str, *, nullable: bool = False) -> Json:
 
 def always(value: bool | str, description: str) -> Json:
     """Describes a value that is never another one, with its type, which generators of clients ask
-    for. Of true and false it is said by what it is not: PHP clients compare a boolean constant with
-    its spelling, and would refuse every answer.
+    for. A constant true or false is described by the value that it is not: generated PHP clients
+    compare a boolean constant with its spelling, and would refuse every answer.
     """
     if isinstance(value, bool):
         return {

@@ -31,8 +31,9 @@ def text_of(octets: IO[bytes]) -> TextIO:
 
 
 class CsvReader:
-    """Reads a file, which is of `text_of`. `records` are those that hold something, with the cells
-    as they stand there; `delimiter` was found in the first line that holds something.
+    """Reads the text of a file, as `text_of` has returned it. `records` are those that hold
+    something, with the cells as they stand there; `delimiter` was found in the first line that
+    holds something.
 
     Raises InvalidRequest for a file in UTF-16, and while it is read for a line of more than
     LINE_MAX characters and where records cannot be told apart any more.

@@ -62,7 +62,7 @@ def read_records(lines: Iterator[str], delimiter: str) -> Iterator[Record]:
 
 
 def _fault_in_line(line: str, delimiter: str) -> str:
-    """Returns why the strict reader refuses a line. One that is not strict minds no quotes."""
+    """Returns why the strict reader refuses a line. One that is not strict accepts all quotes."""
     try:
         next(csv.reader([line], delimiter=delimiter), [])
     except csv.Error:
@@ -88,8 +88,8 @@ class _LineFeed:
 
     @property
     def text(self) -> str:
-        """Returns the last line without its end; an end of a line of old systems within it becomes
-        a space.
+        """Returns the last line without its end. A carriage return within it, which ends lines on
+        old systems, becomes a space.
         """
         return self.last.rstrip("\r\n").replace("\r", " ")
 

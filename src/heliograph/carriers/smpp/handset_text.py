@@ -126,14 +126,14 @@ def _sar(tlvs: dict[int, bytes]) -> PartOf | None:
 
 
 def _part(reference: int, total: int, number: int) -> PartOf | None:
-    """Returns None for a text that has one part, or a part that cannot be (3GPP TS 23.040,
-    9.2.3.24.1: such an element is ignored).
+    """Returns which part a text is. It is None for a text of one part, and for a number that no
+    part can have (3GPP TS 23.040, 9.2.3.24.1: such an element is ignored).
     """
     return PartOf(reference, total, number) if total > 1 and 1 <= number <= total else None
 
 
 def _digest(message: pdu.ShortMessage, octets: bytes) -> str:
-    """Returns what is equal of two PDUs only if one is the other, sent again."""
+    """Returns a digest that two PDUs share only if one is the other, sent again."""
     tags = (pdu.SAR_MSG_REF_NUM, pdu.SAR_TOTAL_SEGMENTS, pdu.SAR_SEGMENT_SEQNUM)
     identity = (
         message.source_addr,

@@ -42,8 +42,8 @@ class Smsc:
         return len(self._shared.sessions)
 
     async def start(self, host: str, port: int, *, seed: int = 0) -> int:
-        """Listens; the port, also when any free one (0) was asked for. `seed`, that of the
-        chaos, is only noted. Raises OSError.
+        """Listens, and returns the port, also when any free one (0) was asked for. `seed`, that of
+        the chaos, is only noted. Raises OSError.
         """
         self._server = await self._shared.loop.create_server(
             self._make_session, host, port, backlog=BACKLOG

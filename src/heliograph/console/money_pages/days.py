@@ -84,8 +84,8 @@ def export_account(tx: Connection, request: PageRequest, visit: OperatorVisit) -
 
 
 def _whole_days(tx: Connection, account_id: str | None, now_ms: int) -> list[DaySums]:
-    """Returns what a file shows. A page says what is missing, and a file cannot, so there is none
-    then. Raises Unavailable.
+    """Returns the figures that a file shows. Raises Unavailable if some are missing: a page says
+    so, and a file cannot.
     """
     summed = ledger_hours.summed_days(tx, account_id, now_ms)
     if summed.missing_from_ms is not None:

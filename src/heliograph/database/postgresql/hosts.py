@@ -98,8 +98,8 @@ class NoHost(psycopg.OperationalError, ConnectionError):
 
 
 class _Probe:
-    """Describes a host that is being asked whether it is there, and what to do for those who wait
-    for it, each with the generation of its connection, should it not be.
+    """Describes a host that is being asked whether it is there. It holds what to do for each who
+    waits, with the generation of the connection, should the host not be there.
     """
 
     def __init__(self) -> None:
@@ -150,8 +150,8 @@ class Hosts:
         return self._chosen
 
     def ask_others_if_due(self) -> None:
-        """Has the others asked, when it is time, in a thread of its own. One that was promoted is
-        chosen in place of the one that was.
+        """Has the others asked, when it is time, in a thread of its own. If one of them was
+        promoted, it is chosen in place of the present one.
         """
         if len(self.all) > 1 and time.monotonic() - self._looked_s >= LOOK_S:
             self._looked_s = time.monotonic()
@@ -392,7 +392,7 @@ class Hosts:
 
 
 def _has_answered(reply: HostStatus | Exception | None) -> bool:
-    """Returns whether PostgreSQL itself has answered, be it that it lets nobody else in. That
-    nothing could be connected to says nothing for it.
+    """Returns whether PostgreSQL itself has answered, even if only that it lets nobody else in. A
+    connection that could not be made is no answer.
     """
     return isinstance(reply, HostStatus) or "FATAL" in str(reply)

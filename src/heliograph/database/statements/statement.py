@@ -268,7 +268,7 @@ def _with_placeholders(
 
 
 def _orderer(positions: tuple[int, ...], parameters: int) -> Callable[[list[Values]], list[Values]]:
-    """Returns what takes, of each set of values, those at these places."""
+    """Returns a function that takes the values at these places out of a set of values."""
     if positions == tuple(range(parameters)):
         return lambda sets: sets
     if len(positions) < 2:  # of one place, itemgetter returns the value itself

@@ -1,4 +1,4 @@
-"""Finds out which keywords texts are that have just come in."""
+"""Finds out which keyword each text is that has just come in."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -69,9 +69,10 @@ NOTHING: Final = ReadText()
 async def find_keywords(
     tx: HotTx, carrier_id: int, texts: Sequence[IncomingText]
 ) -> dict[str, ReadText]:
-    """Returns what texts are, by their raw ids. What is nobody's, is no text, or lacks a part, is
-    no keyword. On a number that several accounts share, a text is the account's whose keyword it
-    is, whoever it was before, and a sender as it is dialled at home is read by its country.
+    """Returns what each text is, by its raw id. A text that is nobody's, is binary or lacks a part
+    is no keyword. On a number that several accounts share, a text belongs to the account whose
+    keyword it is, whoever had it before, and that account's country says how a sender is read that
+    is written as it is dialled at home.
     """
     readable = [text for text in texts if text.encoding != BINARY]
     asked_numbers = [
@@ -120,8 +121,8 @@ def _number_id(number: sql.NumberSettings | None) -> str:
 async def _of_word_owners(
     tx: HotTx, texts: Sequence[IncomingText], settings: dict[str, sql.NumberSettings]
 ) -> list[IncomingText]:
-    """Returns the texts, and those to shared numbers with the account whose word they are. Words
-    that are built in are nobody's alone: STOP is for who texted the phone last.
+    """Returns the texts. Each text to a shared number gets the account whose keyword it is. A
+    built-in word is no single account's: STOP is for whoever texted the phone last.
     """
     words = {
         each.id: [
@@ -193,7 +194,7 @@ async def _own_keywords(
 
 
 async def brands(tx: HotTx, account_ids: set[str]) -> dict[str, KeywordBrand]:
-    """Returns the accounts with these raw ids, as who texts them knows them."""
+    """Returns the accounts with these raw ids, as the people who text them know them."""
     asked = [sql.KeywordAccount(account_id) for account_id in sorted(account_ids)]
     return {
         each.account_id: KeywordBrand(each.name, each.country_code, bool(each.is_active))

@@ -68,8 +68,8 @@ def _keyword(text: str) -> str:
 
 
 def _usual_action(folded: str) -> KeywordAction:
-    """Returns what a keyword does if nobody says it: a built-in word what it does anyhow, so that
-    another reply to START or HELP takes nothing from it.
+    """Returns what a keyword does if the request does not say. A built-in word does what it always
+    does, so that another reply to START or HELP takes nothing from it.
     """
     built_in = BUILT_IN.get(folded)
     return KeywordAction.NONE if built_in is None else built_in.action

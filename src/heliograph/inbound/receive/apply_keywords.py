@@ -119,7 +119,7 @@ def _rounds(keywords: Sequence[PhonesKeyword]) -> Iterator[list[PhonesKeyword]]:
 async def _opt_out(
     tx: HotTx, keywords: Sequence[PhonesKeyword], wallets: Sequence[str], now_ms: int
 ) -> list[PhonesKeyword]:
-    """Stores opt-outs, and returns by what those that are new were made."""
+    """Stores opt-outs, and returns the keywords that have made new ones."""
     out = [each for each in keywords if each.action is KeywordAction.OPT_OUT]
     made = []
     for (owner, scope), phones in sorted(_by_scope(out).items()):

@@ -22,8 +22,8 @@ class _KeywordForMany(NamedTuple):
 
 
 def built_in_word(text: IncomingText, route: TextRoute) -> MatchedKeyword | None:
-    """Returns the built-in word that opts out or in and that a text is, if any of several may be
-    meant by it.
+    """Returns the built-in word that a text is, if it opts out or in and may be meant for any of
+    several accounts.
     """
     if not route.guessed or text.sandbox or text.encoding == BINARY or not text.is_complete:
         return None
@@ -43,7 +43,7 @@ async def keywords_for_former_tenants(
 ) -> list[ReceivedKeyword]:
     """Returns what these texts say to accounts that have texted their phones from these numbers,
     and to which they do not say it anyway. It concerns the number's texts alone, and no account
-    that does not know the phone. Nothing is answered: the person would be, by each of them.
+    that does not know the phone. Nothing is answered, because each of them would answer the person.
     """
     keywords = [
         _KeywordForMany(text, matched, route.guessed)

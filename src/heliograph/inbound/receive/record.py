@@ -332,10 +332,10 @@ async def _note_keywords(
     whole: Sequence[_WholeText],
     routed: Sequence[TextRoute],
 ) -> list[ReceivedKeyword]:
-    """Notes in the rows which keywords they are, and whose and who wrote them by that, and returns
-    those that are one. `whole` are the texts that the rows were made of, and `routed` their routes.
-    Of those that are stored already, only who opts out is heeded once more: the phone may have
-    opted in since.
+    """Notes in each row which keyword its text is and, if that decides it, whose the text is and
+    who wrote it. Returns the texts that are a keyword. `whole` are the texts that the rows were
+    made of, and `routed` their routes. Of those that are stored already, only who opts out is
+    heeded once more: the phone may have opted in since.
     """
     texts = [
         IncomingText(

@@ -36,9 +36,9 @@ class _Texted(NamedTuple):
 
 class TextRoute(NamedTuple):
     """Says whose a text is (None if it is nobody's), who wrote it, and the message that it answers.
-    Its ids are raw. `guessed` are the phones of which one wrote it to a shared number from which
-    nobody has texted any of them lately. `first_word` says whether a keyword may stand before other
-    words there.
+    Its ids are raw. `guessed` has the phones that may have written it: it is filled only if the
+    number is shared and nobody has lately texted any of them from it. `first_word` says whether a
+    keyword may stand before other words there.
     """
 
     account_id: str | None

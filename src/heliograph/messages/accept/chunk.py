@@ -226,7 +226,9 @@ class _ChunkFilling:
             self._keep(accepted)
 
     def _refusal(self, cost: int) -> str:
-        """Returns which balance does not pay for a recipient who costs so many credits."""
+        """Returns why a recipient who costs so many credits is not paid for: the wallet holds too
+        few, or the daily cap is reached.
+        """
         return INSUFFICIENT_CREDITS if cost > self._wallet.sms_credits else DAILY_CAP_REACHED
 
     def _keep(self, accepted: AcceptedSend) -> None:

@@ -17,7 +17,9 @@ class BatchExtension(Protocol):
     """Judges the sends of one batch, and stores rows that belong to them."""
 
     def refusal(self, request: SendRequest, now_ms: int) -> ServiceError | None:
-        """Returns why this send must not go out, if so. It is asked before the send is paid."""
+        """Returns why this send must not go out, or None if it may. It is asked before the send is
+        paid.
+        """
         ...
 
     def accepted(self, request: SendRequest, now_ms: int) -> None:

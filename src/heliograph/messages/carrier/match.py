@@ -110,8 +110,8 @@ def _evidence(settled: Sequence[Ref]) -> int:
 
 
 async def _unclear(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> frozenset[str]:
-    """Returns the ids that another reading makes the id of a message to the same handset, too, or
-    may make so when that message is answered.
+    """Returns the ids that, read in another format, are also the id of a message to the same
+    handset, or may be when that message is answered.
     """
     others = {
         ref.ref: readings(ref.ref) - {ref.ref}
@@ -297,7 +297,7 @@ async def _read_anew(
 
 
 async def handsets(tx: HotTx, carrier_id: int, refs: set[str]) -> dict[str, int | None]:
-    """Returns, of the ids that messages have, to which handset each is."""
+    """Returns, for each of these ids that a message has, the handset that the message is to."""
     return {
         handset.ref: handset.recipient
         for handset in await refs_sql.HANDSETS.rows(
@@ -317,7 +317,7 @@ async def _unanswered(tx: HotTx, carrier_id: int) -> set[int]:
 
 
 def readings(printed: str) -> set[str]:
-    """Returns what a receipt's id may be as an answer's."""
+    """Returns the ids that an answer may have had for this id of a receipt, one for each format."""
     return {canonical_of_receipt(printed, id_format) for id_format in (AS_IS, DEC, HEX)}
 
 
@@ -326,8 +326,8 @@ def _is_decimal(ref: str) -> bool:
 
 
 def _weight(ref: str, id_format: str) -> int:
-    """Returns how much it proves that an id, read so, is one of the handset's. 0 to 9 are the
-    same in all.
+    """Returns how much evidence for a format it is that an id, read in it, is that of a message to
+    the handset. The ids 0 to 9 are the same in all formats.
     """
     if len(ref) == 1:
         return 0

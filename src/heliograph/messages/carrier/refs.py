@@ -209,7 +209,7 @@ async def _keep(tx: HotTx, carrier_id: int, receipts: Sequence[Receipt], now_ms:
 
 
 def _text(value: str | None, most: int) -> str | None:
-    """Returns what a text column takes of it: PostgreSQL refuses NUL."""
+    """Returns the first `most` characters without NUL, which PostgreSQL refuses in a text."""
     return value and value.replace("\0", "")[:most]
 
 

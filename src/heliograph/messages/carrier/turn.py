@@ -148,10 +148,11 @@ class Turn:
         await asyncio.sleep(AFTER_FAULT_S)
 
     def _reduce_refused_event(self) -> None:
-        """Stores the event that is refused alone with less of it: an answer as none, so that its
-        segment is in doubt; a receipt as one that nobody can read. What is refused even so is not
-        known to be stored, and stays so: the segment is on the wire until the carrier's next Turn
-        finds it in doubt, and the carrier sends a receipt again that was never acknowledged.
+        """Leaves out what may be at fault in an event that is refused alone: an answer becomes
+        UNANSWERED, which leaves its segment in doubt, and a receipt becomes one that nobody can
+        read. An event that is refused even so is dropped. Then the segment is on the wire until the
+        carrier's next Turn finds it in doubt, and the carrier sends a receipt again that was never
+        acknowledged.
         """
         if self._answers:
             answer = self._answers.popleft()

@@ -42,8 +42,8 @@ def settle(
     who: DecidedBy,
     now_ms: int,
 ) -> list[DecisionResult]:
-    """Decides about what of these messages (raw ids), at most AT_ONCE_MAX, is in doubt with this
-    carrier.
+    """Decides about the segments of these messages (raw ids, at most AT_ONCE_MAX) that are in doubt
+    with this carrier.
     """
     assert len(message_ids) <= AT_ONCE_MAX
     return run_in(

@@ -150,8 +150,8 @@ def not_in_doubt(message_id: str, status: str, error_code: str | None) -> Decisi
 
 
 def batches(doubts: Iterable[tuple[str, int]]) -> Iterator[list[str]]:
-    """Yields ids of messages in batches of at most SEGMENTS_MAX segments in doubt, from pairs of an
-    id and how many segments of it are.
+    """Yields the ids of messages in batches that have at most SEGMENTS_MAX segments in doubt. Each
+    pair in `doubts` is the id of a message and how many of its segments are in doubt.
     """
     batch: list[str] = []
     in_batch = 0
@@ -173,8 +173,9 @@ async def decide(
     who: DecidedBy,
     tell: Callable[[list[DecisionResult]], object],
 ) -> None:
-    """Decides about messages in doubt: by carrier, their raw ids and how many segments of each are.
-    `tell` learns of each batch, one transaction, when it is stored. Raises Unavailable.
+    """Decides about messages in doubt. `doubts` has, by carrier, the raw id of each message and how
+    many of its segments are in doubt. `tell` gets the results of each batch, which is one
+    transaction, once it is stored. Raises Unavailable.
     """
     for carrier_id, of_carrier in sorted(doubts.items()):
         for message_ids in batches(sorted(of_carrier)):
@@ -216,8 +217,8 @@ async def decide_within(
     who: DecidedBy,
     now_ms: int,
 ) -> list[DecisionResult]:
-    """Decides in the caller's transaction what of these messages (raw ids), which have at most
-    SEGMENTS_MAX segments in doubt, is in doubt with this carrier.
+    """Decides, in the caller's transaction, about the segments of these messages (raw ids) that are
+    in doubt with this carrier: at most SEGMENTS_MAX.
     """
     doubts, otps = await _lock_doubts(tx, carrier.id, message_ids)
     changes = Changes.of(now_ms, await lock_messages(tx, set(message_ids)))
@@ -307,8 +308,8 @@ def _apply(
     doubts: list[InFlight],
     decision: Decision,
 ) -> None:
-    """Applies a decision by the judges of answers and receipts. "Sent" is said of segments;
-    "delivered" or not, of the message.
+    """Applies a decision by the functions that settle answers and receipts. "Sent" is said of
+    segments; "delivered" or not, of the message.
     """
     if decision is Decision.CANCELED:
         move(row, FAILED, changes.now_ms, "canceled", BY_OPERATOR)

@@ -31,7 +31,7 @@ class SuddenVolume(NamedTuple):
 
     @property
     def times(self) -> float | None:
-        """Returns how many times as many they are; None if there were none before."""
+        """Returns today's messages divided by those of before; None if there were none before."""
         return self.today / self.before if self.before else None
 
 

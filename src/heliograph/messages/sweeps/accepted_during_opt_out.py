@@ -108,8 +108,8 @@ async def wait_for_accepting(db: Database, account_ids: Iterable[str]) -> None:
 async def cancel_accepted_meanwhile(
     db: Database, unwanted: Iterable[UnwantedTexts], since_ms: int
 ) -> None:
-    """Cancels what was accepted so of these texts, whose opt-outs are committed and were made from
-    `since_ms` on.
+    """Cancels those of these texts that were accepted while their opt-outs were stored. The
+    opt-outs are committed, and were made from `since_ms` on.
     """
     await _cancel(_Awaited(db), unwanted, since_ms)
 

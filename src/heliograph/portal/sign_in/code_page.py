@@ -13,7 +13,7 @@ from heliograph.users.password_tries import Guesser, TooManyCodes
 
 
 def show_form(request: PageRequest) -> Response:
-    """Shows the form for the code, to whom a code is asked from."""
+    """Shows the form for the code to somebody whose sign-in waits for one."""
     back = path_of_page(dict(request.sent.query).get("back", ""))
     try:
         with request.db.read() as tx:
@@ -24,7 +24,7 @@ def show_form(request: PageRequest) -> Response:
 
 
 def sign_in(request: PageRequest) -> Response:
-    """Signs in whose code is right, and leads to where the sign-in began."""
+    """Signs in the user if the code is right, and leads to where the sign-in began."""
     sent = request.sent.form
     back = path_of_page(sent.get("back", ""))
     code = sent.get("code", "").strip()

@@ -21,8 +21,8 @@ CODE_PATH: Final = "/portal/sign-in/code"
 
 
 def continue_sign_in(begun: sign_ins.SignIn, back: str, browser: str | None = None) -> Response:
-    """Leads who has begun a sign-in to the page `back`, or to the form for a code, which leads
-    there. `browser` is the secret by which the browser is known from now on.
+    """Leads a user who has begun a sign-in to the page `back`, or to the form for a code, which
+    leads there. `browser` is the secret by which the browser is known from now on.
     """
     if not begun.waits:
         return finish_sign_in(begun.secret, back, browser)
@@ -33,7 +33,7 @@ def continue_sign_in(begun: sign_ins.SignIn, back: str, browser: str | None = No
 
 
 def finish_sign_in(session: str, back: str, browser: str | None = None) -> Response:
-    """Leads who is signed in now to the page `back`."""
+    """Leads a user who is signed in now to the page `back`."""
     response = RedirectResponse(back, SEE_OTHER, HEADERS)
     set_cookie(response, SESSION_COOKIE, session)
     # forms that somebody else has made this browser open belong to nobody now

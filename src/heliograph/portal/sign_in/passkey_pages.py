@@ -29,9 +29,9 @@ def authentication_options(request: PageRequest) -> Response:
 
 
 def sign_in(request: PageRequest) -> Response:
-    """Signs in whose passkey has answered, and leads to the page that was asked for. As the second
-    step of a sign-in, only a passkey of the user counts whose password or link was right: another
-    one would sign somebody else in than who has begun.
+    """Signs in the user whose passkey has answered, and leads to the page that was asked for. As
+    the second step of a sign-in, only a passkey of the user counts whose password or link was
+    right: another one would sign in somebody else.
     """
     form = request.sent.form
     back = path_of_page(form.get("back", ""))

@@ -53,8 +53,8 @@ def show_signed_out(request: PageRequest) -> Response:
 
 
 def ask_to_sign_in_again(request: PageRequest, missing: NotFresh) -> Response:
-    """Asks who is signed in to do so once more, and leads back to the page. It says what is missing
-    in this session. What was typed is there again then.
+    """Asks a user who is signed in to do so once more, and leads back to the page. It says what is
+    missing in this session. What was typed is there again then.
     """
     with request.db.read() as tx:
         user = sign_ins.session_of(tx, request.session, now_ms=request.now_ms).user

@@ -57,7 +57,7 @@ def _known_countries(codes: Collection[str]) -> list[str]:
 
 
 def _errors_of_looser_limits(account: Account, asked: OwnerSettings) -> Iterator[FieldError]:
-    """Returns which limits of the operator's would let the account do more than now."""
+    """Yields an error for each limit that would let the account do more than the operator's."""
     allowed, most = account.countries, account.daily_credits
     if allowed is not None and (asked.countries is None or set(asked.countries) - set(allowed)):
         yield FieldError(

@@ -82,8 +82,8 @@ def octets_of(path: str, key: str | None) -> int:
 
 
 def quota_of_column(octets: int | None, kind: StoredKind = StoredKind.KEYS) -> int | None:
-    """Returns a quota from the value that SQL returns: NULL where none was set, NO_BOUND for
-    none.
+    """Returns a quota from the value that SQL returns: NULL where none was set, and NO_BOUND where
+    there is no bound, which becomes None.
     """
     if octets is None:
         return MEASURES[kind].octets_a_day

@@ -81,7 +81,7 @@ def _insert(tx: Connection, proof: dict[str, Any]) -> None:
 
 
 def open_proof(tx: Connection) -> StoredProof | None:
-    """Returns the proof that waits or goes on."""
+    """Returns the proof that waits or goes on, or None."""
     row = tx.execute(sa.select(*_COLUMNS).where(ledger_proofs.c.slot == 1)).one_or_none()
     return None if row is None else StoredProof(**row._asdict())
 

@@ -159,7 +159,7 @@ def refusals(
 
 
 def nearest(name: str, known: tuple[str, ...]) -> str | None:
-    """Returns the known name that this one is, or is one edit away from."""
+    """Returns the known name that this one is, or is one edit away from, or None."""
     return _nearness(known).find(_fold(name))
 
 

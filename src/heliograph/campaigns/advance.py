@@ -95,8 +95,8 @@ class Advancer:
         return bool(campaigns)
 
     async def quick_check(self) -> QuickCheck:
-        """Returns whether a look is worth its cost: it takes several queries, and slows down what
-        is sent.
+        """Returns what a quick query finds to do: a whole look takes several queries, and slows
+        down what is sent.
         """
         return await asyncio.to_thread(self._quick_check)
 

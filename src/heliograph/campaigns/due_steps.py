@@ -72,7 +72,7 @@ class QuickCheck(NamedTuple):
 
 
 def quick_check(tx: Connection) -> QuickCheck:
-    """Says what there is to do. It is asked every second, also while there are no campaigns."""
+    """Returns what there is to do. It is asked every second, also while there are no campaigns."""
     glance = tx.execute(_GLANCE, {"now_ms": clock.now_ms()}).one()
     return QuickCheck(bool(glance.under_way or glance.opted_out), bool(glance.due))
 
@@ -154,8 +154,8 @@ def go_on(tx: Connection, campaign: RunningCampaign) -> None:
 
 
 def complete(tx: Connection, campaign_id: str) -> bool:
-    """Completes a campaign, once, when its last message is queued no more; who listens hears of
-    it.
+    """Completes a campaign, once, when none of its messages is queued any more, and tells those who
+    listen. Returns whether it did.
     """
     campaign = by_id(tx, campaign_id, lock=True)
     tally = tally_of(tx, campaign.group_id)
@@ -187,7 +187,7 @@ def complete(tx: Connection, campaign_id: str) -> bool:
 
 
 def end_canceled(tx: Connection, campaign_id: str) -> bool:
-    """Ends a canceled campaign when nothing of it is queued any more."""
+    """Ends a canceled campaign when nothing of it is queued any more. Returns whether it did."""
     found = by_id(tx, campaign_id, lock=True)
     if found.status != states.CANCELED or tally_of(tx, found.group_id).queued:
         return False

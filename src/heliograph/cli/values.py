@@ -238,7 +238,9 @@ def mode_option(of: str) -> Callable[[Callable[..., None]], Callable[..., None]]
 
 
 def country_code(given_options: str | None) -> str | None:
-    """Returns the --country that phones are read by. Raises BadParameter."""
+    """Returns the --country that phones are read by, or None without the option. Raises
+    BadParameter.
+    """
     from heliograph.text import read_country
 
     try:

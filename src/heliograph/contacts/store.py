@@ -205,9 +205,9 @@ def delete(tx: Connection, owner: ContactOwner, contact_id: str) -> None:
 
 
 def growth(before: Contact | None, after: Contact) -> int:
-    """Returns by how many octets a change makes a contact larger. It returns None for who is a
-    contact only in order to have opted out: nobody is refused that. So who opts in is charged for
-    what is recorded of both.
+    """Returns by how many octets a change makes a contact larger. It returns 0 for a new contact
+    that only stores an opt-out, because nobody is refused that. So whoever opts in is charged for
+    the records of the opt-out and of the opt-in.
     """
     if before is None:
         is_bare = after.opted_out and not (after.name or after.email or after.tags or after.custom)

@@ -92,7 +92,7 @@ def conversation_page(
     tx: Connection, account_id: str, phone: str, wanted: PageWanted, *, sandbox: bool
 ) -> LinesPage:
     """Returns a page of what an account and a phone have written to each other, newest first. The
-    phone is what it calls itself: digits, or a name.
+    phone is given as it writes its sender: digits, or a name.
     """
     lines: list[Line] = [*texts_of(tx, account_id, phone, wanted, sandbox=sandbox)]
     number = number_of(phone)

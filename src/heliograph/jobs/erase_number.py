@@ -146,7 +146,7 @@ def _contacts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowCh
 
 def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """Removes the number's own row: it was reached, or the campaign has not begun or has ended.
-    What others get is touched where nothing will be sent.
+    Texts for other recipients are changed only where nothing will be sent.
     """
     of_account = campaign_recipients.c.group_id.in_(
         sa.select(groups.c.id).where(groups.c.account_id == account_id)
@@ -188,7 +188,7 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowC
 
 def _otps(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """Removes one-time passwords to the number. A range is removed only if the number has no more
-    digits than it: else the range is many people's, and goes after a day.
+    digits than a range has: otherwise the range covers many people, and is pruned after a day.
     """
     yield from delete_rows(
         tx, otps, otps.c.account_id == account_id, otps.c.phone == int(quoted.digits)
@@ -203,9 +203,9 @@ def _otps(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange
 
 
 def _receipts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
-    """Yields receipts, which name the number as the carrier spells it. Those that found no
-    message are nobody's: they go, unless another account has sent to the number, whose they may
-    be.
+    """Yields receipts, which name the number as the carrier spells it. Those that found no message
+    belong to nobody. They are deleted, unless another account has sent to the number: then they may
+    be that account's.
     """
     number = int(quoted.digits)
     near = carrier_refs.c.recipient % AGREEING == number % AGREEING

@@ -38,8 +38,8 @@ class _NamedCustomer(NamedTuple):
 def customer_asked_for(
     principal: Principal, query: Query, *, takes_connect: bool = True
 ) -> str | None:
-    """Returns `customer_id` of a query, for `acting_for`. Read it first: without the permission
-    it raises Forbidden, whatever else is wrong with the query (docs/api.md, "Order of
+    """Returns `customer_id` of a query, if it has one, for `acting_for`. Read it first: without the
+    permission it raises Forbidden, whatever else is wrong with the query (docs/api.md, "Order of
     judgement": 403 before 400).
     """
     if takes_connect and query.has("customer_id"):

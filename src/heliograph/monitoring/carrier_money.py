@@ -46,8 +46,8 @@ class SegmentPrices:
         self.digits_needed = max(map(len, self._costs.prefixes), default=0)
 
     def add(self, to: dict[CarrierCurrency, SegmentMoney], row: Any) -> None:
-        """Adds what ids have in common that a row of `carrier_rollups` counts. A number that was
-        erased has no prefix, so what its segments cost is not known.
+        """Adds the money of a row that `carrier_rollups` has counted. A number that was erased has
+        no prefix, so what its segments cost is not known.
         """
         cost = None if row.prefix is None else self._costs.cost_of(row.carrier_id, row.prefix)
         key = CarrierCurrency(row.carrier_id, "" if cost is None else cost.currency)

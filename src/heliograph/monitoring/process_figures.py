@@ -65,8 +65,8 @@ def written_figures(
     has_carriers: bool,
     found: Sequence[CheckResult] = (),
 ) -> str | None:
-    """Returns what this process tells of itself, as its row holds it; None if it cannot be told,
-    because a beat fails for no figure.
+    """Returns what this process tells of itself, as its row holds it. It is None if that fails,
+    because no figure may make a beat fail.
     """
     from heliograph.base import metrics
 

@@ -98,8 +98,8 @@ def suppress(
     scope: OptOutScope = WHOLE_ACCOUNT,
 ) -> set[str]:
     """Notes that these phones (E.164 digits) want no texts of the scope. Returns those for which
-    that is new. What a keyword made before is the new source's, and so no keyword lifts it.
-    Campaigns take back what they have for phones that are new to the scope of the account.
+    that is new. An opt-out that a keyword made before gets the new source, and so no keyword lifts
+    it. Campaigns take back what they have for phones that are new to the scope of the account.
     """
     out = _suppress(tx, owner, phones, source, now_ms, scope)
     store_opt_out_events(tx, out, now_ms)

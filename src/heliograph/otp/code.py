@@ -47,5 +47,7 @@ class Codes:
 
 
 def equal(one: bytes, other: bytes) -> bool:
-    """Compares in constant time: how long it takes says nothing of where the two differ."""
+    """Returns whether both are equal, in constant time: how long it takes says nothing of where
+    they differ.
+    """
     return hmac.compare_digest(one, other)

@@ -139,8 +139,8 @@ class UserVisit(NamedTuple):
 
     def require_proof(self, tx: Connection, now_ms: int) -> None:
         """Raises NotFresh unless the user may change how he or she proves who it is: after a fresh
-        sign-in, and, for an operator who has an app or a passkey, one that it was part of. If that
-        is what is missing, it is a WeakSession.
+        sign-in, and, for an operator who has an app or a passkey, one that it was part of. If the
+        latter is missing, it raises WeakSession.
         """
         if operators.has_weak_session(tx, self.session):
             raise WeakSession(has_app=two_step.is_on(tx, self.session.user.id))

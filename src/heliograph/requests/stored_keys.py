@@ -103,8 +103,8 @@ def sha256_of_body(body: bytes) -> bytes:
 
 
 def refusal_to_replay(first_sha256: bytes, new_sha256: bytes) -> Conflict | None:
-    """Returns why a request is not given the response of the one that used its key first: their
-    bodies differ.
+    """Returns the refusal of a request whose body differs from that of the one that used its key
+    first, or None if it gets that one's response.
     """
     return None if first_sha256 == new_sha256 else Conflict()
 

@@ -112,7 +112,9 @@ def changes(before: Sender | None, after: Sender) -> tuple[str, ...]:
 def find_registered(
     tx: Connection, account_id: str, spelling: str, *, sandbox: bool
 ) -> Sender | None:
-    """Returns the account's sender of this mode that differs from `spelling` in case at most."""
+    """Returns the account's sender of this mode that differs from `spelling` in case at most, or
+    None.
+    """
     row = tx.execute(
         sa.select(*COLUMNS).where(
             senders.c.account_id == account_id,

@@ -1,4 +1,4 @@
-"""A user has so many links, sessions and known browsers, and no more: the oldest go first."""
+"""Limits how many links, sessions and known browsers a user has: the oldest are deleted first."""
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection

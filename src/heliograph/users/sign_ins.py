@@ -116,7 +116,7 @@ def begin(tx: Connection, link: str, *, seen_by: str, now_ms: int) -> SignIn:
 def begin_with_password(
     tx: Connection, stored: StoredPassword, *, seen_by: str, now_ms: int
 ) -> SignIn:
-    """Returns the sign-in that the user begins whose password was right. `seen_by` is the browser's
+    """Returns the sign-in that begins with the right password of a user. `seen_by` is the browser's
     User-Agent.
 
     Raises NotSignedIn if the password was changed meanwhile.
@@ -128,7 +128,7 @@ def begin_with_password(
 
 
 def begin_for(tx: Connection, user_id: str, *, seen_by: str, now_ms: int) -> SignIn:
-    """Returns the sign-in that a user (raw id) begins whose first proof was right."""
+    """Returns the sign-in that begins when the first proof of a user (raw id) was right."""
     if not two_step.is_on(tx, user_id):
         return SignIn(begin_session(tx, user_id, seen_by=seen_by, now_ms=now_ms), waits=False)
     waiting = waiting_sign_ins
@@ -141,7 +141,7 @@ def begin_for(tx: Connection, user_id: str, *, seen_by: str, now_ms: int) -> Sig
 
 
 def user_waiting_for_code(tx: Connection, secret: str, *, now_ms: int) -> User:
-    """Returns whose sign-in waits for a code. Raises NotSignedIn if there is none."""
+    """Returns the user whose sign-in waits for a code. Raises NotSignedIn if there is none."""
     columns = waiting_sign_ins.c
     query = sa.select(columns.user_id).where(
         columns.sha256 == digest(secret), columns.expires_at_ms > now_ms

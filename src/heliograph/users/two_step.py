@@ -166,7 +166,8 @@ def is_recovery_code(text: str) -> bool:
 
 def use(tx: Connection, keys: Keys, user_id: str, code: str, *, now_ms: int) -> bool:
     """Returns whether this is a code of the user's app, or one of the recovery codes, that was not
-    used before. It is used then. Of two who have the same code at once, one gets through.
+    used before. From then on it counts as used: of two requests with the same code at the same
+    time, one gets through.
     """
     if is_recovery_code(code):
         is_code = recovery_codes.c.sha256 == _hash(_read_recovery_code(code))
@@ -189,8 +190,8 @@ def _is_confirmed(user_id: str) -> sa.ColumnElement[bool]:
 
 
 def _step_of(secret: str, code: str, now_ms: int) -> int | None:
-    """Returns the step of time whose code this is. All are compared, so the time that it takes does
-    not tell which.
+    """Returns the step of time whose code this is, or None for a wrong code. All are compared, so
+    the time that it takes does not tell which.
     """
     given = code.replace(" ", "").encode()
     present = now_ms // (1_000 * STEP_S)

@@ -104,7 +104,7 @@ def _insert(tx: Connection, user: User) -> None:
 
 
 def with_email(tx: Connection, email: str) -> User | None:
-    """Returns the user whose address this is, as `read_email` gives it."""
+    """Returns the user with this address, which is as `read_email` gives it, or None."""
     row = tx.execute(sa.select(users).where(users.c.email == email)).first()
     return None if row is None else User(**row._asdict())
 

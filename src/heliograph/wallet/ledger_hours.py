@@ -58,7 +58,7 @@ class SummedDays(NamedTuple):
 
 
 def due_hour(tx: Connection, now_ms: int) -> int | None:
-    """Returns when the next hour began that is over, complete, and not added up yet."""
+    """Returns when the next hour began that is over, complete, and not added up yet, or None."""
     at_ms = _next_hour_with_entries(tx, _added_up_to(tx, now_ms))
     is_due = at_ms is not None and at_ms + HOUR_MS + COMPLETE_AFTER_MS <= now_ms
     return at_ms if is_due else None
@@ -183,8 +183,8 @@ def first_kept(now_ms: int) -> int:
 
 
 def last_added_up(tx: Connection) -> int | None:
-    """Returns the last hour that is added up: all hours before it, from `first_kept` on, are added
-    up, too.
+    """Returns the last hour that is added up, or None. All hours before it, from `first_kept` on,
+    are added up, too.
     """
     columns = ledger_hours.c
     last_ms = tx.execute(

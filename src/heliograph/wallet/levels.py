@@ -49,7 +49,7 @@ def levels(tx: Connection, account_id: str, moments_ms: Iterable[int]) -> list[L
 
 
 def _own_balances(tx: Connection, account_id: str, before: str) -> _BalancesAfter:
-    """Returns what the newest entry left that was written for this account."""
+    """Returns the figures after the newest entry that was written for this account."""
     entry = ledger_entries.c
     query = (
         sa.select(
@@ -66,7 +66,9 @@ def _own_balances(tx: Connection, account_id: str, before: str) -> _BalancesAfte
 
 
 def _balances_in_transfers(tx: Connection, account_id: str, before: str) -> _BalancesAfter:
-    """Returns what the newest transfer left that was written for the other account of the two."""
+    """Returns the figures after the newest transfer that was written for the other of its two
+    accounts.
+    """
     entry = ledger_entries.c
     query = (
         sa.select(

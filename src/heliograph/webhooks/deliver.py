@@ -208,8 +208,8 @@ class Deliveries:
             return count_enabled(tx) > 0
 
     async def _miss(self, endpoint_id: str, receiver: EndpointWorker | None) -> None:
-        """Keeps what waits for a disabled endpoint as missed, a batch at a look, once nothing of
-        it is under way.
+        """Stores what waits for a disabled endpoint as missed, one batch at each look, once no POST
+        to it is under way.
         """
         if receiver is not None:
             receiver.stop()

@@ -199,8 +199,8 @@ class Protocol(RespondingProtocol):
             )
 
     def _read_body_without_upgrade(self) -> bool:
-        """Reads the body of a request that wishes for another protocol. The framing is forgotten
-        first: a body of no octets ends at once.
+        """Reads the body of a request that asks for another protocol. The framing is forgotten
+        first: a body of no octets ends at once. Returns whether the connection goes on.
         """
         framing, self._framing = self._framing, []
         try:

@@ -45,7 +45,7 @@ class RespondingProtocol(HttpToolsProtocol, ABC):
         self._reading = NOTHING
         self._unbroken = 0
         self._pieces = 0
-        self._framing: Headers = []  # of a request that wishes for another protocol, and has a body
+        self._framing: Headers = []  # of a request that asks for another protocol, and has a body
         self._thrown_away = 0
         self._buffered = b""  # what has come and waits to be parsed
         # octets of the body that is being read or answered; those, and the buffered ones, as they

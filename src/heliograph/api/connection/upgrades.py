@@ -1,8 +1,8 @@
-"""A request that wishes for another protocol (`Upgrade`) may have a body.
+"""A request that asks for another protocol (`Upgrade`) may have a body.
 
 httptools takes all that follows such a head for the other protocol: the body would be lost, or read
-as the next request, which is how requests are smuggled past a proxy. The wish is not granted here,
-so the body is one like any other (RFC 9110, 7.8): a parser of its own reads it, and goes on.
+as the next request, which is how requests are smuggled past a proxy. The upgrade is not granted
+here, so the body is one like any other (RFC 9110, 7.8): a parser of its own reads it, and goes on.
 """
 
 from typing import Final, Protocol

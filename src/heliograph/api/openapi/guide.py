@@ -130,7 +130,7 @@ def guide(endpoints: Iterable[Endpoint], base_url: str) -> str:
 
 
 def _errors() -> Iterator[str]:
-    """Returns each status and code as a heading, with the list of its reasons."""
+    """Yields each status and code as a heading, with the list of its reasons."""
     for (status, code), names in groupby(
         sorted(REASONS, key=_status_and_code), key=_status_and_code
     ):

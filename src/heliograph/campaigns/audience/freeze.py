@@ -173,7 +173,7 @@ class _WriteBehind:
 def _fill_in(
     ahead: _ReadAhead, campaign: Campaign, pricing: Pricing, behind: _WriteBehind | None
 ) -> tuple[AudienceChunk, Filling] | None:
-    """Returns the next chunk, filled in. With `behind`, it is stored too."""
+    """Returns the next chunk, filled in, or None at the end. With `behind`, it is stored too."""
     people, filling = ahead.next_people(), Filling(campaign.template)
     if not people:
         return None

@@ -143,7 +143,7 @@ class Bind:
 
 
 def _tls(settings: SmppSettings) -> ssl.SSLContext | None:
-    """Returns how TLS is spoken; certificate and host name are always verified. Raises OSError when
-    the authorities' file cannot be read.
+    """Returns how TLS is spoken, or None where it is not; certificate and host name are always
+    verified. Raises OSError when the authorities' file cannot be read.
     """
     return ssl.create_default_context(cafile=settings.tls_ca_file) if settings.tls else None

@@ -47,8 +47,8 @@ def candidates(text: str, *, first_word: bool) -> list[str]:
 def match(
     text: str, own: Mapping[str, KeywordRule], *, first_word: bool = False
 ) -> MatchedKeyword | None:
-    """Returns which keyword a text is: one of the number's own ones (by folded word), or a built-in
-    one. A built-in word that opts out always does, whatever its owner says.
+    """Returns which keyword a text is: one of the number's own ones (by folded word), a built-in
+    one, or None. A built-in word that opts out always does, whatever its owner says.
     """
     for word in candidates(text, first_word=first_word):
         built_in = BUILT_IN.get(word)

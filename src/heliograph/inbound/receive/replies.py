@@ -57,8 +57,8 @@ async def answer(tx: HotTx, replier: Replier, heeded: AppliedKeywords, now_ms: i
 
 
 async def _due(tx: HotTx, heeded: AppliedKeywords) -> list[PhonesKeyword]:
-    """Returns which keywords ask for an answer. Nobody who has opted out is answered but for STOP
-    and HELP, and a START that lifts nothing is answered with a reply of its own only.
+    """Returns which keywords ask for an answer. Whoever has opted out is answered only to STOP and
+    HELP, and a START that lifts nothing is answered only if it has a reply of its own.
     """
     due, if_wanted = [], []
     for keyword in heeded.keywords:

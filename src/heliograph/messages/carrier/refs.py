@@ -209,7 +209,9 @@ async def _keep(tx: HotTx, carrier_id: int, receipts: Sequence[Receipt], now_ms:
 
 
 def _text(value: str | None, most: int) -> str | None:
-    """Returns the first `most` characters without NUL, which PostgreSQL refuses in a text."""
+    """Returns the first `most` characters of a text, if there is one, without NUL: PostgreSQL
+    refuses that.
+    """
     return value and value.replace("\0", "")[:most]
 
 

@@ -73,7 +73,9 @@ class _NextAttempt(NamedTuple):
 
 
 def _waiting(tx: Connection, message: Message) -> _NextAttempt | None:
-    """Returns the run of the queue that the message stands in."""
+    """Returns which attempt comes next by the run of the queue that the message stands in, or None
+    if it stands in none.
+    """
     query = sa.select(
         queue.c.first_id, queue.c["count"].label("messages"), queue.c.carrier_id, queue.c.attempt
     ).where(queue.c.send_id == message.send_id, queue.c.first_id <= message.id)

@@ -150,7 +150,7 @@ def receipt_at(
 
 def candidates(tx: Connection, receipts: Sequence[ReceiptToMatch]) -> list[list[str]]:
     """Returns, for each receipt, the messages in doubt with its carrier (raw ids) that it may
-    be, as `receipts.py` judges it.
+    belong to, as `receipts.py` judges it.
     """
     other_columns = {
         "account_id": messages.c.account_id,
@@ -219,7 +219,7 @@ def parse_id(receipt_id: str) -> tuple[str | None, str]:
 
 
 def carrier_of(tx: Connection, raw_id: str) -> int | None:
-    """Returns the carrier of a row of unmatched_receipts."""
+    """Returns the carrier of a row of unmatched_receipts, or None if there is no such row."""
     return tx.execute(
         sa.select(unmatched_receipts.c.carrier_id).where(unmatched_receipts.c.id == raw_id)
     ).scalar()

@@ -45,7 +45,9 @@ class MessageFigures(NamedTuple):
 
     @property
     def delivery_rate(self) -> float | None:
-        """Returns which part was delivered, 0 to 1 (docs/api.md, "Campaigns")."""
+        """Returns which part was delivered, 0 to 1, or None without messages (docs/api.md,
+        "Campaigns").
+        """
         return self.delivered / self.messages if self.messages else None
 
     def plus(self, other: "MessageFigures") -> "MessageFigures":

@@ -86,7 +86,7 @@ class Selection(NamedTuple):
     carrier_id: SmallInt | None = None
 
     def runs(self, most: int) -> "_SelectedRuns":
-        """Returns what to ask for at most so many of the selected runs."""
+        """Returns the parameters that ask for at most so many of the selected runs."""
         return _SelectedRuns(account_id=self.account_id, carrier_id=self.carrier_id, most=most)
 
 

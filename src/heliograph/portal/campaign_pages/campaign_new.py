@@ -143,7 +143,7 @@ def lines_of(text: str) -> str:
 
 
 def _tags(text: str) -> list[str] | None:
-    """Returns the tags that stand in the lines of a field."""
+    """Returns the tags that stand in the lines of a field, or None if it is blank."""
     return [line.strip() for line in text.splitlines() if line.strip()] or None
 
 

@@ -171,7 +171,9 @@ def _parts(text: str | None, encoding: str) -> Sequence[str | None]:
 
 
 def _path_of_id(tx: Connection, visit: Visit, text: str, mode: str) -> str | None:
-    """Returns where an id leads, below the account. Anything else is an error of the list."""
+    """Returns where an id leads, below the account, or None for any other text, which is an error
+    of the list.
+    """
     prefix, _, rest = text.partition("_")
     if not rest or not text.isascii() or not rest.isalnum():
         return None

@@ -43,7 +43,9 @@ def sign_in(request: PageRequest) -> Response:
 def render_form(
     request: PageRequest, status: int, back: str, why: str = "", passkey_why: str = ""
 ) -> Response:
-    """Shows the form. `why` says what was wrong with a code, `passkey_why` with a passkey."""
+    """Shows the form. `why` says what was wrong with a code, and `passkey_why` what was wrong with
+    a passkey.
+    """
     return page(
         "code.html",
         request,

@@ -154,7 +154,7 @@ def accept_invitation(request: PageRequest) -> Response:
 
 
 def _signed_in_user(tx: Connection, request: PageRequest) -> str | None:
-    """Returns the raw id of who is signed in."""
+    """Returns the raw id of the user who is signed in, or None."""
     try:
         return sign_ins.session_of(tx, request.session, now_ms=request.now_ms).user.id
     except sign_ins.NotSignedIn:

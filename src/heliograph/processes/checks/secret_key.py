@@ -24,8 +24,8 @@ def require_secret_key(db: Database, settings: Settings) -> None:
 
 
 def _begun(db: Database, keys: Keys) -> Canary:
-    """Makes the key the database's that reads what is stored: a database of a version
-    before this one may hold secrets already.
+    """Makes the key that reads what is stored the database's key: a database of an earlier version
+    may hold secrets already.
     """
     from heliograph.processes.checks.sealed_secrets import (
         key_of_stored,  # only now: it loads whatever stores secrets

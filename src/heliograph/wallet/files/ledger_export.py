@@ -157,7 +157,9 @@ class _LedgerReading:
         self._newest: IO[str] | None = None
 
     def next_piece(self, tx: Connection, above: str | None) -> tuple[str, str | None]:
-        """Returns the next lines after the entry `above`, and the id to go on from."""
+        """Returns the next lines after the entry `above`, and the id to go on from, or None at the
+        end.
+        """
         if self._newest is not None:
             return self._wait_for_entries(above)
         complete_ms = clock.now_ms() - COMPLETE_AFTER_MS

@@ -1,4 +1,4 @@
-"""Makes what posts, and loads aiohttp for it only then: many a process never posts anything."""
+"""Makes a Poster, and loads aiohttp only then, because many processes never post anything."""
 
 import asyncio
 from importlib import import_module

@@ -1,4 +1,6 @@
-"""Looks after tenants: who they are, what the operator lets them do, and who is whose customer."""
+"""Looks after tenants: who they are, what the operator lets them do, and which of them are
+customers of which.
+"""
 
 from typing import Final
 

@@ -25,8 +25,8 @@ def lock_table(tx: Connection, table: sa.Table) -> None:
 
 
 def upsert(tx: Connection, table: sa.Table, row: Mapping[str, Any]) -> None:
-    """Inserts a row, or changes the one that has its primary key. Who comes second waits for the
-    first, and has the last word.
+    """Inserts a row, or changes the one that has its primary key. Whoever comes second waits for
+    the first, and overwrites what that one has stored.
     """
     keys = [column.name for column in table.primary_key]
     if tx.dialect.name != "postgresql":  # a writer is alone there

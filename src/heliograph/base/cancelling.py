@@ -33,8 +33,8 @@ def raise_if_cancelled(error: BaseException) -> None:
 
 
 def allow_own_error() -> None:
-    """Lets `raise_if_cancelled` pass an error from now on. It is called by who has met a
-    CancelledError and answers with an error of its own before the task ends.
+    """Lets `raise_if_cancelled` pass an error from now on. It is called by code that has met a
+    CancelledError and raises an error of its own before the task ends.
     """
     task = asyncio.current_task()
     if task is not None:

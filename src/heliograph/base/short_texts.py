@@ -11,7 +11,7 @@ from heliograph.base.errors import FieldError, InvalidRequest
 JOINERS: Final = "\u200c\u200d"
 BYTE_ORDER_MARK: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"  # as some editors begin UTF-8
 # These are as wide as their columns.
-BY_MAX: Final = 64  # characters of who has decided something
+BY_MAX: Final = 64  # characters of the name of somebody who has decided something
 REASON_MAX: Final = 255  # characters of why
 EMAIL_MAX: Final = 254  # RFC 5321, as corrected: what fits into a path of 256 with its brackets
 _WITHOUT_JOINERS: Final = str.maketrans("", "", JOINERS)

@@ -135,8 +135,8 @@ _AT_WORK: Final = _at_work()
 def _can_go_on(
     reason: str | None, waits_for: int | None, credits: int, left_today: int | None
 ) -> bool:
-    """Returns whether there are credits for the next recipient at least. So each time that a
-    campaign goes on, it makes progress.
+    """Returns whether there are credits for at least the next recipient, so that a campaign makes
+    progress each time that it goes on.
     """
     if reason not in (states.INSUFFICIENT_CREDITS, states.DAILY_CAP_REACHED):
         return False

@@ -139,8 +139,8 @@ _COUNT: Final = portable(
 
 async def mark_seen(tx: HotTx) -> set[str]:
     """Marks new notes as seen, at most AT_ONCE_MAX, and returns their accounts (raw ids). Before
-    these notes are applied, the caller waits for who may be accepting something for their phones:
-    then `apply_due_notes` finds it queued.
+    these notes are applied, the caller waits for those who may be accepting something for their
+    phones: then `apply_due_notes` finds it queued.
     """
     return {person.account_id for person in await due_notes.mark_new_seen(tx, AT_ONCE_MAX)}
 

@@ -108,7 +108,9 @@ def show_sender(
 
 
 def download_document(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
-    """Sends a document of a sender ID to who may decide on it. Raises NotFound, Forbidden."""
+    """Sends a document of a sender ID to an operator who may decide on it. Raises NotFound,
+    Forbidden.
+    """
     visit.require(OperatorRight.APPROVE)
     sender = senders.find(tx, request.path["sender"])
     found = documents.find(tx, sender, request.path["document"])

@@ -179,7 +179,7 @@ def stop(tx: Connection, stored: StoredImport, why: str = STOPPED) -> bool:
 
 def go_on(tx: Connection, stored: StoredImport, *, now_ms: int) -> None:
     """Lets an import that was stopped go on behind its last row. Raises ImportRunning; NotFound
-    when its file is there no more.
+    when its file has been forgotten.
     """
     accounts.lock(tx, stored.account_id)  # nobody begins one between the two
     if any(each.is_running for each in newest_imports(tx, stored.account_id, limit=1)):

@@ -7,9 +7,9 @@ unreplicated: a fail-over would lose what others have seen. So it goes on waitin
 and its session is remembered here. While there is one, no other change is begun: it would wait too,
 and sessions would pile up.
 
-A commit of another process is noticed by its locks: who does not get one in time asks whether some
-session waits for a standby. If one does, it holds up this process too. Else each change that waits
-its turn here would wait for a lock anew, and be answered later each time.
+A commit of another process is noticed by its locks: whoever does not get one in time asks whether
+some session waits for a standby. If one does, it holds up this process too. Else each change that
+waits its turn here would wait for a lock anew, and be answered later each time.
 """
 
 import asyncio

@@ -73,7 +73,7 @@ class Transitions:
         return to in self.next[was]
 
     def sources(self, to: str) -> tuple[str, ...]:
-        """Returns the states that `to` may follow. Raises KeyError for a state that there is not.
+        """Returns the states that `to` may follow. Raises KeyError for an unknown state.
 
         >>> Transitions(meanings={"new": "", "old": ""}, begins={},
         ...             moves={"new": {"old": ""}}).sources("old")

@@ -36,12 +36,12 @@ class CarrierDay(NamedTuple):
 
     @property
     def sold_minor(self) -> int | None:
-        """Returns what the credits are sold for at the price of now, rounded."""
+        """Returns what the credits are sold for at the present price, rounded."""
         return None if self.price is None else round(self._sold_for(self.price))
 
     @property
     def margin_minor(self) -> int | None:
-        """Returns what the cost leaves of it, rounded once."""
+        """Returns what the credits are sold for less the cost, rounded once."""
         if self.price is None:
             return None
         return round(self._sold_for(self.price) - Fraction(self.money.cost_micro, self._micro))
@@ -86,8 +86,8 @@ def carrier_days(tx: Connection, now_ms: int) -> list[CarrierDay]:
 
 
 def removed_carrier(carrier_id: int) -> str:
-    """Returns what stands for the name of a carrier that is there no more. Ids are chosen at
-    random, so hardly ever is it that of another one.
+    """Returns what stands for the name of a carrier that was removed. Ids are chosen at random, so
+    it hardly ever means another carrier.
     """
     return f"carrier {carrier_id} (removed)"
 

@@ -1,5 +1,5 @@
-"""Takes up the notes of who has opted out (`notes.py`), for campaigns, which heed them. A note is
-new, and then seen; it is due, and then ended or put off.
+"""Takes up the notes of people who have opted out (`notes.py`), for campaigns, which heed them. A
+note is new, and then seen; it is due, and then ended or put off.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,7 @@
 """Stores opt-outs and lifts them. Ordinary transactions suppress and lift, and tell of each change,
-so that no caller can forget it. Who hears keywords stores and deletes in an awaited transaction,
-and tells by itself: of all changes at once, and of the texts that made them.
-
-Rows are written in the order of their phones, so that none of two transactions waits for the other
-in a circle.
+so that no caller can forget it. Code that heeds keywords stores and deletes in an awaited
+transaction, and tells of all changes at once, and of the texts that made them. Rows are written in
+the order of their phones, so that two transactions never wait for each other.
 """
 
 from collections.abc import Iterable

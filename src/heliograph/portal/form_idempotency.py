@@ -21,7 +21,7 @@ from heliograph.portal.visit import Visit
 from heliograph.requests import ApiResponse, ScopedKey, free_key, run_once, sha256_of_body
 from heliograph.users import sign_ins
 
-NOBODY: Final = "0" * 32  # has the forms of who is not signed in
+NOBODY: Final = "0" * 32  # has the forms of those who are not signed in
 PATH_MAX: Final = 128  # characters of a path that are stored
 CHANGED: Final = "This form was sent before, with something else in it. Load its page again."
 INCOMPLETE: Final = "This form is not complete. Load its page again, and fill it in there."

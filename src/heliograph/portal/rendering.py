@@ -179,8 +179,8 @@ def page(
 
 def _hash_of_content(language: str, request: PageRequest, values: Mapping[str, Any]) -> str:
     """Returns a hash of all that a page is made of, but what is another with each request. Times
-    that are shown as an age grow older by the minute. The session stands for the visit: who gets
-    another role gets another session.
+    that are shown as an age grow older by the minute. The session stands for the visit, because a
+    user who gets another role gets another session.
     """
     lasting = {name: value for name, value in values.items() if name not in OF_ONE_REQUEST}
     all_of_it = repr((language, request.session, request.now_ms // _AGES_MS, lasting))

@@ -32,9 +32,7 @@ def senders(peers: Mapping[int, PeerProcess], carrier_id: int) -> list[int]:
 
 
 def others_may_send(lease: Lease, carrier_id: int) -> bool:
-    """Returns whether another process serves a carrier, or may not know yet that it shall not
-    any more.
-    """
+    """Returns whether another process serves a carrier, or may not know yet that it must stop."""
     return any(
         number != lease.number
         and (

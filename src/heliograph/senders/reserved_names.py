@@ -80,8 +80,8 @@ def _of_operator(tx: Connection, sender: str) -> Reserved | None:
 
 
 def add(tx: Connection, sender: str, reason: str, *, now_ms: int) -> Reserved:
-    """Keeps a name, and what looks like it, from being registered; who has it keeps it. Raises
-    InvalidRequest for what can be no sender.
+    """Keeps a name, and what looks like it, from being registered. An account that has it keeps it.
+    Raises InvalidRequest for what cannot be a sender.
     """
     record = Reserved(check(sender), one_line("reason", reason, most=REASON_MAX), now_ms)
     looks_like_it = reserved_senders.c.skeleton == skeleton(record.sender)

@@ -85,8 +85,8 @@ def invite(
     now_ms: int,
     language: str | None = None,
 ) -> None:
-    """Invites somebody to an account, by mail. Who was invited before gets a new mail. `language`
-    is that of whoever invites.
+    """Invites somebody to an account, by mail. Somebody who was invited before gets a new mail.
+    `language` is that of whoever invites.
 
     Raises InvalidRequest for what is no address, for a member, and for too many.
     """
@@ -137,12 +137,13 @@ def invitation_with(tx: Connection, link: str, *, now_ms: int) -> Invitation:
 def accept(
     tx: Connection, link: str, *, by: str | None, seen_by: str, now_ms: int
 ) -> tuple[Invitation, str | None]:
-    """Makes who has the link a member. Returns the invitation, and the secret of a session for who
-    was no user yet: the link proves that the address is theirs, and there is nothing else that it
-    could open. `by` is the raw id of who is signed in. `seen_by` is the browser's User-Agent.
+    """Makes a member of whoever has the link. Returns the invitation, and the secret of a session
+    for somebody who was no user yet: the link proves that the address is theirs, and there is
+    nothing else that it could open. `by` is the raw id of the user who is signed in. `seen_by` is
+    the browser's User-Agent.
 
-    Raises NotSignedIn for a link that is not valid, SignInFirst for who is a user already and not
-    signed in as that one, InvalidRequest if the account is full, and AccountClosed.
+    Raises NotSignedIn for a link that is not valid, SignInFirst for somebody who is a user already
+    and not signed in as that user, InvalidRequest if the account is full, and AccountClosed.
     """
     invitation = invitation_with(tx, link, now_ms=now_ms)
     accounts.require_open(accounts.lock(tx, invitation.account_id))

@@ -100,7 +100,7 @@ def begin(tx: Connection, link: str, *, seen_by: str, now_ms: int) -> SignIn:
     """Uses a sign-in link up, and returns the sign-in that it begins. `seen_by` is the browser's
     User-Agent.
 
-    Raises NotSignedIn for a link that there is not, or not any more.
+    Raises NotSignedIn for an unknown link, and for one that is not valid any more.
     """
     links = sign_in_links.c
     used = tx.execute(

@@ -205,7 +205,7 @@ def _step_of(secret: str, code: str, now_ms: int) -> int | None:
 
 def _read_recovery_code(text: str) -> str:
     """Returns a recovery code as it is hashed: with neither spaces nor hyphens, in lower case, and
-    with the letters that are easily taken for digits as these.
+    with digits in place of the letters that are easily taken for them.
     """
     return text.lower().translate(_MISREAD)
 

@@ -1,9 +1,9 @@
 """Defines the states of a webhook endpoint, and of the delivery of one event to it.
 
 A delivery that waits is a row of `webhook_queue`; what became of it is a row of
-`webhook_deliveries`. So it leaves the state `waiting` by the deletion of its row in the queue: who
-finds none has lost a race, and records nothing. An endpoint has no column for its state: it is
-disabled while it says since when.
+`webhook_deliveries`. So it leaves the state `waiting` by the deletion of its row in the queue:
+whoever finds none has lost a race, and records nothing. An endpoint has no column for its state: it
+is disabled while it says since when.
 """
 
 from typing import Final

@@ -56,8 +56,8 @@ class Journal:
         self.counts[kind] += 1
 
     def note(self, event: str, **fields: Any) -> None:
-        """Writes an event down. Who has many of them asks `is_kept` first, and saves itself the
-        fields. It is hot.
+        """Writes an event down. A caller with many events asks `is_kept` first, and makes the
+        fields only if it is. It is hot.
         """
         if self.is_kept:
             self._lines.append(_encode({"event": event, "at_ms": clock.now_ms(), **fields}))

@@ -90,7 +90,9 @@ def show_list(
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
-    """Shows all of it, and the form that blocks a range. Hosts are shown to who may read texts."""
+    """Shows all of it, and the form that blocks a range. Hosts are shown to operators who may read
+    texts.
+    """
     found = linked_hosts(tx, request.now_ms)
     return page(
         "abuse.html",

@@ -21,8 +21,8 @@ CHANGES: Final = ("test", "remove")
 
 
 def add(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
-    """Adds an address. The secret of a webhook is shown, also to who sends this form twice. Raises
-    InvalidRequest, and NotFound if the recipient was removed since.
+    """Adds an address. The secret of a webhook is shown, also to somebody who sends this form
+    twice. Raises InvalidRequest, and NotFound if the recipient was removed since.
     """
     keys = keys_in_use(tx, request.service.secret_keys)
 

@@ -71,7 +71,9 @@ def _seen_route(route: PageRoute, path: str) -> PageRoute:
 
 
 def _handler_of_view(handle: Handler) -> Handler:
-    """Returns a handler that shows what a page of the portal shows, to who may look at it."""
+    """Returns a handler that shows what a page of the portal shows, to an operator who may look at
+    it.
+    """
 
     def look(request: PageRequest) -> Response:
         viewed = request._replace(visit_of=_visit_of)

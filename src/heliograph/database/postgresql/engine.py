@@ -145,8 +145,8 @@ def postgres_commits(hosts: Hosts) -> Commits:
 
 def _session(hosts: Hosts) -> LimitedConnection:
     """Opens one connection beside the engine's, for questions that must not wait for others: it is
-    closed when an answer takes POSTGRES_PING_S. Who needs it has long had no answer: first all
-    hosts are asked, for another one may have been promoted.
+    closed when an answer takes POSTGRES_PING_S. It is needed when an answer has not come for long:
+    first all hosts are asked, because another one may have been promoted.
     """
     hosts.probe(hosts.generation).wait()
     return _open(hosts.chosen_host().host)

@@ -52,8 +52,7 @@ class KeywordBrand(NamedTuple):
 
 class ReadText(NamedTuple):
     """Says whose a text is (a raw id), who wrote it, and what it is: a keyword, or one that seems
-    to opt out. `one_sender` says that who opts out on its number does so for that number's texts
-    alone.
+    to opt out. `one_sender` says that an opt-out on its number is from that number's texts alone.
     """
 
     account_id: str | None = None

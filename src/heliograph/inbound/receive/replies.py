@@ -11,7 +11,7 @@ from heliograph.inbound.receive.apply_keywords import AppliedKeywords, PhonesKey
 from heliograph.messages.accept import Replier, Reply
 from heliograph.opt_outs import WHOLE_ACCOUNT, OptOutOwner, scope_of_sender
 
-# what these are answered with goes to who has opted out, too, or opts out while it waits
+# the answers to these also go to people who have opted out, or opt out while they wait
 _TO_WHO_IS_OUT: Final = (KeywordAction.OPT_OUT, KeywordAction.HELP)
 
 

@@ -208,7 +208,9 @@ class _ChunkFilling:
                 return
 
     def _fill(self, request: SendRequest, alike: Iterator[ChunkRecipient]) -> None:
-        """Takes recipients as far as the credits reach. Who cannot be sent to is left out."""
+        """Takes recipients as far as the credits reach. Recipients who cannot be sent to are left
+        out.
+        """
         sandbox = self._wanted.sandbox
         phones = [Phone(str(each.number), each.country_code) for each in alike]
         balance = None if sandbox else min(self._wallet.sms_credits, self._left)

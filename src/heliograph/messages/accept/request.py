@@ -61,8 +61,8 @@ class SendRequest(msgspec.Struct):
     country_code: str | None = None  # as it was given: numbers without + or 00 are read in it
     group_id: int | None = None
     goes_ahead: bool = False  # it stands before all bulk
-    transactional: bool = False  # the client says that it may go to who has opted out
-    passes_opt_outs: bool = False  # it goes to who has opted out, too
+    transactional: bool = False  # the client says that it may go to people who have opted out
+    passes_opt_outs: bool = False  # it goes to people who have opted out, too
     # raw; whose wallet is locked as well, for a send that counts for a partner and its customers
     # together
     partner_id: str | None = None

@@ -84,8 +84,8 @@ def _condition(carrier: Carrier, down: Container[int]) -> str | None:
 
 
 def _of_route(found: RouteLookup, carriers: Mapping[int, Carrier]) -> list[str]:
-    """Says which route decides, and what keeps its carriers from work: of the one that the text
-    would go to, that is said before.
+    """Says which route decides, and what keeps its carriers from work. Of the carrier that the text
+    would go to, `_of_taker` speaks.
     """
     if found.route is None:
         return ["No route leads there: no prefix fits, and there is no default route."]

@@ -55,9 +55,7 @@ class FairQueue:
 
     @contextmanager
     def give_ranks(self) -> Iterator["Ranks"]:
-        """Gives the ranks of one transaction. If that is rolled back, they are as if never
-        given.
-        """
+        """Gives the ranks of one transaction. If that is rolled back, they count as never given."""
         self._moment += 1
         ranks = Ranks(self._next, self._ends, self._moment)
         self._unseen.append(ranks)

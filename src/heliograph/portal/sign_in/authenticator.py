@@ -70,8 +70,8 @@ def change(tx: Connection, request: PageRequest, visit: UserVisit) -> Response:
 def _with_codes(
     tx: Connection, request: PageRequest, visit: UserVisit, *, is_confirmed: bool
 ) -> Response:
-    """Makes recovery codes, and shows them, also to who sends this form twice: they are made of its
-    random value, and stored nowhere.
+    """Makes recovery codes, and shows them, also to a user who sends this form twice: they are made
+    of its random value, and stored nowhere.
     """
     user, keys = visit.session.user, request.service.secret_keys
     random = random_of_user(request, visit.session, RECOVERY_PURPOSE)

@@ -41,7 +41,7 @@ class WrongPassword(Unauthorized):
 
 
 def show_signed_out(request: PageRequest) -> Response:
-    """Says how to come in. Who comes in is led to the page that was asked for, and finds there what
+    """Says how to come in. Whoever does is led to the page that was asked for, and finds there what
     he or she had typed when the session ended.
     """
     sealed_form = seal_form_of_ended_session(request)

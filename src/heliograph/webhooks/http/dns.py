@@ -4,7 +4,7 @@ delays only names like its own.
 Names are of three kinds: those that were found fast the last time, those that were slow not long
 ago, and those that nothing is known of. Each kind has slots of its own, of which one account has
 few, and a look-up keeps its slot for a second unless the name is slow already. So dead names delay
-neither what is known to be good nor what is new of others.
+neither good names nor the new names of other accounts.
 """
 
 import asyncio

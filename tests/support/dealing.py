@@ -82,9 +82,9 @@ def _rank(unit: str) -> int:
 
 
 class Dealing(LoadScopeScheduling):  # type: ignore[misc]  # xdist ships no types
-    """Deals units in the order of collection. A process has one test waiting behind the one that
-    it runs, for that one may take minutes. It begins a test once it knows the next, or that there
-    is none: one that takes the place of a process that died is dealt two tests, too.
+    """Deals units in the order of collection. A process has one test waiting behind the one that it
+    runs, for that one may take minutes. It begins a test once it knows the next, or that there is
+    none. A process that takes the place of one that died is dealt two tests, too.
     """
 
     def _split_scope(self, nodeid: str) -> str:

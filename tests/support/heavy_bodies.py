@@ -118,7 +118,7 @@ def largest_sends() -> Iterator[tuple[str, bytes]]:
     )
     yield "one number again and again", _of(recipients=["233201234567"] * NUMBERS)
     yield (
-        "half are none, half the same",
+        "half are no numbers, half the same",
         _of(recipients=["y"] * (NUMBERS // 2) + ["233201234567"] * (NUMBERS // 2)),
     )
     yield (

@@ -16,7 +16,7 @@ from heliograph.wallet.wallet import lock_wallet
 def pay_out(tx: Connection, account: Account, reason: str) -> list[Entry]:
     """Takes all credits and money out of the wallet. A customer's go to its partner, where they
     came from; other credits go back to issuance, and other money is booked as paid. Returns the
-    entries, which are none if the wallet was empty. Raises AccountClosed, InvalidRequest for a
+    entries; there are none if the wallet was empty. Raises AccountClosed, InvalidRequest for a
     reason of several lines or a sandbox customer.
     """
     require_open(account)

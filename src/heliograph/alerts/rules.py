@@ -10,7 +10,7 @@ from heliograph.alerts.tables import alert_rules
 from heliograph.alerts.upsert import lock_table, upsert
 from heliograph.base.short_texts import invalid_field
 
-HOLD_S_MAX: Final = 3_600  # who is told later than that is told of the past
+HOLD_S_MAX: Final = 3_600  # an alert that is told later than that is news of the past
 
 
 class AlertKind(StrEnum):

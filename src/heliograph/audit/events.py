@@ -34,7 +34,7 @@ from heliograph.webhooks.tables import (
     webhook_queue,
 )
 
-PRUNED_FROM_MS: Final = KEPT_MS - 3_600_000  # what is older than this may be gone, or not yet
+PRUNED_FROM_MS: Final = KEPT_MS - 3_600_000  # older events may have been pruned, or not yet
 
 # Of a body: the message that it is about, and what it shows of it.
 _SHOWN: Final = {

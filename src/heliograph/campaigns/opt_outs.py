@@ -30,8 +30,8 @@ from heliograph.opt_outs import due_notes
 from heliograph.opt_outs.due_notes import OptedOutPhone
 
 AT_ONCE_MAX: Final = 500  # notes in one transaction, as of what else fails in one
-# what comes back throttled waits half a second, what is tried again two: it is found before it
-# leaves
+# a throttled message that comes back waits half a second, and one that is tried again two seconds:
+# both are found before they leave
 AGAIN_MS: Final = 400
 
 

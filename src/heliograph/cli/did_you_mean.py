@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Final
 
-# of a likeness from 0 to 1: what is this much less like it than the nearest is not meant
+# on a scale of likeness from 0 to 1: a name that is less like it than the nearest one by more than
+# this is not meant
 _AS_NEAR: Final = 0.1
 
 

@@ -24,7 +24,7 @@ BEAT_S: Final = 5.0  # how often it shows itself
 # no beat for so long: nothing more goes to the wire, long before others may think so
 WRITE_S: Final = 20.0
 RETIRE_S: Final = 30.0  # a beat that stood still for so long is a dead process's
-# who has not looked for so long knows nothing of the others' beats, and begins anew
+# a process that has not looked for so long knows nothing of the others' beats, and begins anew
 BLIND_S: Final = 10.0
 
 # what a process runs as

@@ -70,7 +70,7 @@ async def authenticate(cache: ConfigCache, headers: list[tuple[bytes, bytes]]) -
     key = bearer_key(headers)
     digest = hashlib.sha256(key.encode()).digest()
     principal = cache.peek(PRINCIPALS, digest)
-    # what has not our form is not looked for in the database
+    # a key that does not have the form of ours is not looked for in the database
     if principal is None and is_well_formed(key):
         principal = await cache.get(PRINCIPALS, digest)
     if principal is None or (

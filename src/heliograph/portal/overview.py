@@ -193,7 +193,7 @@ def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
     ]
     if not visit.account.sandbox:
         return steps
-    # what is refused until the operator lets the account go live is no step yet
+    # steps that are refused until the operator lets the account go live are not shown yet
     possible = [step for step in steps if step.text not in (APPROVED_SENDER, LIVE_TEXT)]
     return [
         *possible,

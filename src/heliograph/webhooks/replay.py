@@ -130,8 +130,8 @@ def replay_span(
         .limit(REPLAYED_AT_ONCE)
         .with_for_update()
     )
-    # what is taken away is what goes back: an outcome that is recorded meanwhile stays, wherever it
-    # stands among these
+    # Only the rows that are deleted here go back to the queue: an outcome that is recorded
+    # meanwhile stays, wherever it stands among these.
     missing = (
         tx.execute(
             webhook_deliveries.delete()

@@ -114,7 +114,7 @@ def _read_text(tx: Connection, request: PageRequest, visit: Visit, phone: str) -
     """
     choices = {each.value: each for each in _destinations(tx, visit, [])}
     chosen = choices[choice_of("to", request.sent.form.get("to", ""), list(choices))]
-    # what is read is a text of ours, the other way round
+    # the form is read as if we sent the text to the phone
     asked = read_send_request(
         {"sender": chosen.name, "recipients": [phone], "message": send.typed_text(request)},
         ids.new_number(request.now_ms),

@@ -52,8 +52,8 @@ class BeancountLedger:
         self._opens_on = EPOCH if span.since_ms is None else date_in_utc(span.since_ms)
         self._last_ms = span.since_ms or 0
         self._opened: set[str] = set()
-        # figure → what it was changed from less how often it was changed to it: of many entries,
-        # whatever their order, what is left is what it was before all, and after all
+        # figure → by value, how often it was changed to that value less how often from it: of many
+        # entries, in whatever order, only the first value (-1) and the last one (1) are left
         self._open_figures: dict[_HeldFigure, Counter[int]] = {}
         self._first_before: dict[_HeldFigure, int] = {}
 

@@ -212,8 +212,8 @@ def set_quotas(tx: Connection, account_id: str, quotas: Mapping[StoredKind, int 
     """Sets these of an account (raw id), where None means no bound. Running processes know of it
     within 0.3 s.
 
-    Raises NotFound; InvalidRequest, also for a customer, unless it is of the keys that its own key
-    uses: all else is counted with its partner's.
+    Raises NotFound; InvalidRequest, also for a customer, whose storage is counted with its
+    partner's, except for the Idempotency-Keys that its own key uses.
     """
     account = by_id(tx, account_id)
     if account.parent_id is not None and quotas.keys() - {StoredKind.KEYS}:

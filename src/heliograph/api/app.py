@@ -197,8 +197,8 @@ class App:
 
     async def _ready(self, scope: Scope) -> PageResponse:
         """Says whether this process can answer requests: the database answers, has this version's
-        schema and stores what is written, what is remembered of the configuration is of now, and
-        this process is not about to end.
+        schema and stores what is written, the remembered configuration is up to date, and this
+        process is not about to end.
         """
         await self._readiness.require()
         await self._writable.check()

@@ -64,7 +64,7 @@ class Cors:
 
 
 async def answer_preflight(send: Send) -> None:
-    """Names what the API reads; `send` is of `Cors.sending`. The browser decides by it,
+    """Names what the API reads; `send` comes from `Cors.sending`. The browser decides by it,
     whatever path it asked for.
     """
     headers: Headers = [

@@ -13,8 +13,8 @@ from heliograph.wallet import Discrepancy, verify, verify_hours
 
 
 class ProofStep(NamedTuple):
-    """Describes a step, and what it does: it returns what is wrong. The time is that of the
-    question: what happens while it is answered is not asked for.
+    """Describes a step, and what it does: it returns what is wrong. `find` gets the moment of the
+    question: what happens later is not looked at.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Stops the campaigns of a restored copy of the database, until somebody says that they go on.
 
-The copy does not know how far they came after it was taken: its recipients' cursor is that of then.
-Nor does it know which scheduled ones were launched since.
+The copy does not know how far they came after it was taken: its recipients' cursor stands where it
+stood then. Nor does it know which scheduled ones were launched since.
 """
 
 from typing import NamedTuple

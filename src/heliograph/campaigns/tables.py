@@ -1,4 +1,4 @@
-"""Defines the tables of campaigns, and of whom each one is for."""
+"""Defines the tables of campaigns and of their recipients."""
 
 import sqlalchemy as sa
 

@@ -28,7 +28,9 @@ OperatorsCheck: TypeAlias = Callable[[PageRequest, OperatorVisit], Response | No
 
 
 def page_for_operators(show: OperatorsPage) -> Handler:
-    """Returns a handler that shows a page to every operator. What it shows is of one moment."""
+    """Returns a handler that shows a page to every operator. All that it shows is read at one
+    moment.
+    """
 
     def handle(request: PageRequest) -> Response:
         with request.db.snapshot() as tx:

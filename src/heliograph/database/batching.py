@@ -132,8 +132,8 @@ class Batcher(Generic[Item, ResponseT]):
         self._waiting_weight = 0
 
     def _refuse_late(self, message: str) -> None:
-        """Refuses those who have waited too long for another try behind a batch that was lost.
-        Nothing of theirs was begun.
+        """Refuses the items that have waited too long for another try behind a batch that was lost.
+        None of them was begun.
         """
         while self._waiting and clock.monotonic_s() > self._waiting[0].came_s + RETRIED_WITHIN_S:
             late = self._waiting.popleft()

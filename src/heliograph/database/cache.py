@@ -145,8 +145,8 @@ class ConfigCache:
             return epoch, loaded
 
     async def refresh(self) -> None:
-        """Sees to it that what is remembered is of the present epoch; raises Unavailable when the
-        database cannot be read.
+        """Brings what is remembered up to the present epoch. Raises Unavailable when the database
+        cannot be read.
 
         There is one read at a time, and whoever asks before it begins shares it. Whoever asks later
         waits for the next one, because the read under way may have missed what they want to see.

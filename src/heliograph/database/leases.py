@@ -243,7 +243,7 @@ class Lease:
         return lambda: self.number == number and self.may_write()
 
     def count(self, *kinds: str) -> int:
-        """Returns how many live processes are of these kinds, as it was last seen."""
+        """Returns how many live processes of these kinds there were at the last look."""
         return sum(peer.kind in kinds for peer in self.peers.values())
 
     def beat(self) -> None:

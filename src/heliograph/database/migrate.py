@@ -127,7 +127,8 @@ def _run(tx: Connection, step: Script) -> None:
 
 def store_readable_by(tx: Connection, schema: str) -> None:
     """Stores the oldest schema whose version can work with the database. On PostgreSQL the mark of
-    `home` is of who wrote its row, so that is made anew, unless it is a copy's.
+    `home` names the transaction that wrote its row, so the mark is made anew, unless the database
+    is a copy.
     """
     is_marked = tx.dialect.name == "postgresql" and restored_copy.is_marked(tx)
     tx.execute(sa.update(installation).values(readable_by=schema))

@@ -1,5 +1,5 @@
 """Defines the tables of our numbers, of their keywords, of the texts that come in to them, and of
-the parts of texts that are not whole yet.
+the parts of incomplete texts.
 """
 
 from typing import Final

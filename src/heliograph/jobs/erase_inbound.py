@@ -17,7 +17,7 @@ ENDING: Final = 6  # digits: as a number ends however a carrier writes it
 
 
 class _NamingText(NamedTuple):
-    """Holds what of a text may name a number. There may be millions of texts."""
+    """Holds those fields of a text that may name a number. There may be millions of texts."""
 
     id: str
     account_id: str | None

@@ -47,7 +47,7 @@ AGREEING: Final = 10**6
 
 
 class _SendTexts(NamedTuple):
-    """Holds what of a send may name a number. There may be millions of sends."""
+    """Holds those fields of a send that may name a number. There may be millions of sends."""
 
     id: str
     text: str | None

@@ -118,7 +118,9 @@ def _since_ms(now_ms: int) -> int:
 
 
 def by_carrier(days: Iterable[CarrierDay]) -> list[CarrierDay]:
-    """Returns the sums over all days, by carrier and currency. The day is that of the first."""
+    """Returns the sums over all days, by carrier and currency. Each sum has the first of the days
+    as its day.
+    """
     found: dict[tuple[str, str], CarrierDay] = {}
     for each in days:
         key = (each.carrier, each.currency)

@@ -53,7 +53,7 @@ class SegmentFigures(NamedTuple):
         return self.delivered / self.handed_over
 
     def within_s(self, share: float) -> int | None:
-        """Returns within how many seconds this share of what was delivered was there."""
+        """Returns within how many seconds this share of the delivered segments was delivered."""
         return within_s(self.delays, share)
 
     def plus(self, other: "SegmentFigures") -> "SegmentFigures":

@@ -36,8 +36,8 @@ class KeywordText(NamedTuple):
 
 
 class ChangedOptOut(NamedTuple):
-    """Holds an opt-out that is new, or was lifted. `phone` is E.164 digits, and `source` is that of
-    this change.
+    """Holds an opt-out that is new, or was lifted. `phone` is E.164 digits, and `source` says where
+    this change comes from.
     """
 
     owner: OptOutOwner

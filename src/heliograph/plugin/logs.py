@@ -116,8 +116,8 @@ def _octets(row: Mapping[str, Any]) -> int:
 
 
 def _is_otp(entry: ReportedEntry, one_time: set[str]) -> bool:
-    """Returns whether an entry is of a one-time password. `one_time` holds ids of ours, in lower
-    case.
+    """Returns whether an entry belongs to a one-time password. `one_time` holds ids of ours, in
+    lower case.
     """
     message_id = (entry.message_id or "").lower()
     return (

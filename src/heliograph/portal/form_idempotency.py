@@ -150,7 +150,9 @@ def random_of(request: PageRequest, visit: Visit, purpose: str) -> bytes:
 
 
 def random_of_user(request: PageRequest, session: sign_ins.Session, purpose: str) -> bytes:
-    """Returns the same for a form of a user that is of no account. Raises InvalidRequest."""
+    """Returns what `random_of` does, for a form of a user that belongs to no account. Raises
+    InvalidRequest.
+    """
     return _random_of(request, f"{session.user.id} {session.id}", purpose)
 
 

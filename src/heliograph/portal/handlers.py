@@ -75,8 +75,8 @@ def files_form_route(
 
 
 def page_for_members(show: MembersPage) -> Handler:
-    """Returns a handler that shows a page to whoever is signed in and a member of the account.
-    What it shows is of one moment. That the session is in use is written down when it is time.
+    """Returns a handler that shows a page to whoever is signed in and a member of the account. All
+    that it shows is read at one moment. It records now and then that the session is in use.
     """
 
     def handle(request: PageRequest) -> Response:

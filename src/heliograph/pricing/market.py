@@ -176,8 +176,8 @@ def _countries(destinations: set[str]) -> set[str]:
 
 
 def _samples(destinations: set[str]) -> list[Beginning]:
-    """Returns a number of each country that has a rate: its numbers may have no prefix of theirs
-    among routes, costs and rates.
+    """Returns a number of each country that has a rate. Without it, a country would be left out
+    whose numbers begin with none of the prefixes of routes, costs and rates.
     """
     return [
         Beginning(sample, country, is_sample=True)

@@ -73,7 +73,7 @@ LOOK_EVERY_S: Final = 0.05
 
 
 class Ready(NamedTuple):
-    """Holds what a user of the demo needs: its keys, and what there is to look at."""
+    """Holds what a user of the demo needs: its keys, and what the demo has made to look at."""
 
     live_key: str
     sandbox_key: str

@@ -76,8 +76,8 @@ def _newest(
 
 
 def _not_before(reference: str) -> list[sa.ColumnElement[bool]]:
-    """Returns a bound that spares most of a long ledger: a send or a campaign is paid for after it
-    was asked for.
+    """Returns a bound that leaves out most of a long ledger: the entries of a send or a campaign
+    come after it was asked for.
     """
     raw = ids.raw_of_text(reference[: len("snd")], reference)
     if raw is None or not reference.startswith(("snd_", "cmp_")):

@@ -18,7 +18,7 @@ from heliograph.portal.rendering import DoneNotice, redirect
 
 
 class ShownFinding(NamedTuple):
-    """Tells what is wrong with which account. `text_id` is None if it is of no single one."""
+    """Tells what is wrong with which account. `text_id` is None if no single account is meant."""
 
     text_id: str | None
     name: str

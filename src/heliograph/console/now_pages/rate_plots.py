@@ -46,7 +46,9 @@ class RateBar(NamedTuple):
 
 
 class RatePlot(NamedTuple):
-    """Holds a plot of one figure. `latest` is that of the last part in which a sample was taken."""
+    """Holds a plot of one figure. `latest` is the figure of the last part in which a sample was
+    taken.
+    """
 
     plotted: PlottedFigure
     bars: tuple[RateBar, ...]

@@ -245,8 +245,8 @@ class Hosts:
         probe.over.set()
 
     def require_usable(self, chosen: ChosenHost, status: HostStatus) -> ChosenHost:
-        """Returns the chosen host of a connection whose host is of this status. Raises NoHost
-        when it must not be used.
+        """Returns the chosen host of a connection whose host has this status. Raises NoHost when it
+        must not be used.
         """
         with self._guard:
             why = self._objection(status)

@@ -23,8 +23,8 @@ class OurNumber(Row, frozen=True):
 
 
 class NumberOwner(Row, frozen=True):
-    """Says whose a number is. `country_code` is that of its account, or of its catch-all account;
-    None if it has neither.
+    """Says whose a number is. `country_code` is the country of its account, or of its catch-all
+    account; None if it has neither.
     """
 
     digits: Text
@@ -85,8 +85,9 @@ class Addressed(Row, frozen=True):
 
 
 class MessagesSince(Row, frozen=True):
-    """Says from which id on messages are looked at, for all alike. `this_month` and `first_month`
-    are the lowest ids of the months of now and of `since`, which tell PostgreSQL its partitions.
+    """Says from which id on messages are looked at, for all questions. `this_month` and
+    `first_month` are the lowest ids of the present month and of that of `since`: they tell
+    PostgreSQL which partitions to read.
     """
 
     since: Id

@@ -92,7 +92,7 @@ def judge(
     refusing: frozenset[int] = frozenset(),
 ) -> AcceptedSend | ServiceError:
     """Accepts one request and debits `wallet`, or says why not and leaves it as it was. `extension`
-    is that of its type, if it has one. `refusing` are numbers that have opted out.
+    belongs to its type, if that has one. `refusing` are numbers that have opted out.
     """
     if facts.sandbox_only and not request.sandbox:
         return SandboxOnly()

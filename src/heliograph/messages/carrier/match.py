@@ -198,7 +198,7 @@ class _PrintedReceipt(NamedTuple):
 
 def _only_format(receipt: _PrintedReceipt, known: Mapping[str, int | None]) -> str | None:
     """Returns the format in which a receipt's id is that of a message to its handset, if there is
-    exactly one. `known` says to which handset the message of an id is.
+    exactly one. `known` has, by id, the handset that the id's message is to.
     """
     format_of = {
         canonical_of_receipt(receipt.printed, id_format): id_format for id_format in (HEX, DEC)
@@ -213,8 +213,8 @@ def _only_format(receipt: _PrintedReceipt, known: Mapping[str, int | None]) -> s
 
 
 def _proven(evidence: Mapping[str, int], needed: int) -> str | None:
-    """Returns the format for which there is as much evidence as is needed, and MAJORITY times what
-    there is for all others.
+    """Returns the format for which there is enough evidence, and MAJORITY times as much as for all
+    others together.
     """
     best = max(evidence, key=lambda id_format: evidence[id_format])
     others = sum(evidence.values()) - evidence[best]

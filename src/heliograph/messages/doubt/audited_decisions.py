@@ -25,8 +25,8 @@ AT_ONCE_MAX: Final = 100
 
 
 class ReceiptMatch(NamedTuple):
-    """Says which receipt, by its id in the operator's form, is of which message (raw id). `as_one`
-    says whether its carrier takes the segments of a message as one.
+    """Says which receipt, by its id in the operator's form, belongs to which message (raw id).
+    `as_one` says whether its carrier takes the segments of a message as one.
     """
 
     receipt_id: str

@@ -68,8 +68,8 @@ class UnansweredSubmission(NamedTuple):
 
 
 class TracedMessage(NamedTuple):
-    """Holds a message with whose it is, the carrier that it was accepted for, and what of it has no
-    answer.
+    """Holds a message with its account, the carrier that it was accepted for, and its submissions
+    that have no answer.
     """
 
     message: Message

@@ -1,5 +1,5 @@
 """Lists what waits for an operator, oldest first: messages in doubt, and receipts that found no
-message. Each list is of one carrier, which the operator asks about them.
+message. Each list belongs to one carrier, which the operator asks about its entries.
 """
 
 from collections.abc import Iterable

@@ -293,9 +293,9 @@ def delays_of(parts: Iterable[ReportPart]) -> tuple[int, ...]:
 
 
 def within_s(delays: Sequence[int], share: float) -> int | None:
-    """Returns within how many seconds this share (0 to 1) of what was delivered was there. It is
-    the upper end of a step, so it is never too low. It is None if nothing was delivered, or if the
-    share took longer than the last step.
+    """Returns within how many seconds this share (0 to 1) of the delivered messages was delivered.
+    It is the upper end of a step, so it is never too low. It is None if nothing was delivered, or
+    if the share took longer than the last step.
     """
     wanted, reached = share * sum(delays), 0
     for until_s, count in zip(DELIVERY_STEPS_S, delays, strict=False):

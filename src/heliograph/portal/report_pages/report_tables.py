@@ -151,7 +151,7 @@ def _with_others(lines: list[ReportLine], others: Sequence[ComparedFigures]) -> 
 def file_of(
     table: str, tx: Connection, visit: Visit, wanted: ReportQuery, now_ms: int
 ) -> Iterator[str]:
-    """Yields the lines of a table as a CSV file has them. That of the last hours is the same
+    """Yields the lines of a table as a CSV file has them. The table of the last hours is the same
     whatever days are wanted.
     """
     report = read_report(tx, visit, wanted)

@@ -28,7 +28,7 @@ SYSTEMS: Final = (
 
 def browser_name(user_agent: str) -> str:
     """Returns a name such as `Firefox on Windows` for a User-Agent, or the User-Agent itself if it
-    is of no known browser. What sends none is called unknown.
+    belongs to no known browser. A browser that sends none is called unknown.
     """
     browser = _first(BROWSERS, user_agent)
     system = _first(SYSTEMS, user_agent)

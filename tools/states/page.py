@@ -29,11 +29,12 @@ def document() -> str:
             "# States\n",
             "<!-- Made by tools/states from the tables in the code: change them there, and run"
             " `make docs`. -->\n",
-            "This page lists the states of everything that has states, and what leads from one to"
-            " the next.",
+            "This page lists the states of messages and of what else the API tells a status of,"
+            " and what leads from one to the next.",
             "It is made from the code, and a test checks that it is up to date.",
             "A row changes its state only if a table in a `states.py` has that transition."
-            " Otherwise the statement changes nothing.\n",
+            " Otherwise the statement changes nothing. Carriers are the exception: their state is"
+            " what their connection is.\n",
             *messages(),
             *segments(),
             *answers(),

@@ -275,7 +275,7 @@ def test_contacts_are_those_of_a_model(
     run_state_machine_as_test(
         BookHere,
         settings=settings(
-            max_examples=lives(database_url, 12),
+            max_examples=lives(database_url, 20),
             stateful_step_count=25,
             suppress_health_check=list(HealthCheck),
         ),

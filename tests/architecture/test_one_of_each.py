@@ -4,6 +4,7 @@ Idempotency-Keys, with forms of the portal that are done once, and with the read
 """
 
 import ast
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -11,9 +12,11 @@ from typing import Final
 
 import pytest
 
+from heliograph.base import clock
 from tests.support.parsed import named_in, texts_of
 from tests.support.sources import PACKAGE, nodes_of, sources
 
+SPANS: Final = {"MINUTE_MS": clock.MINUTE_MS, "HOUR_MS": clock.HOUR_MS, "DAY_MS": clock.DAY_MS}
 # what the alarms' rule judges by
 ALARMS: Final = {
     "balance_alarm_armed",
@@ -41,6 +44,7 @@ SAME_BY_CHANCE: Final = {
     "EVERY_S": PACE,
     "FAILED": WORD,
     "FIELDS": "of the form of each page",
+    "KEPT_MS": "for how long each of them is kept",
     "GROUP": "how each code is written for a reader",
     "LINES_A_SECOND_MAX": OWN_LIMIT,
     "LINES_MAX": OWN_LIMIT,
@@ -244,7 +248,9 @@ def test_no_constant_is_defined_in_two_files() -> None:
 
 
 def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yields each constant of a module and its value. A number counts however it is written."""
+    """Yields each constant of a module and its value. A number counts however it is written, as a
+    product too.
+    """
     for node in tree.body:
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target: ast.expr = node.targets[0]
@@ -253,9 +259,25 @@ def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
         else:
             continue
         if isinstance(target, ast.Name) and target.id.isupper() and node.value is not None:
-            value = ast.unparse(node.value)
+            number = _number_of(node.value)
+            value = ast.unparse(node.value) if number is None else f"{number:g}"
             if not value.startswith("TypeVar("):
                 yield target.id, value
+
+
+def _number_of(node: ast.expr) -> float | None:
+    """Returns the number that an expression of numbers and of spans of time is, or None."""
+    match node:
+        case ast.Constant(value=bool()):
+            return None
+        case ast.Constant(value=int() | float() as number):
+            return number
+        case ast.Name(id=name):
+            return SPANS.get(name)
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            factors = [each for each in map(_number_of, (left, right)) if each is not None]
+            return math.prod(factors) if len(factors) == 2 else None
+    return None
 
 
 def _compared(node: ast.Compare | ast.BoolOp) -> Iterator[ast.expr]:

@@ -12,7 +12,7 @@ from heliograph import accounts, wallet
 from heliograph.alerts.rules import AlertKind, AlertRule
 from heliograph.alerts.tables import SUBJECT_MAX, TITLE_MAX
 from heliograph.alerts.watched_wallets import all_watched
-from heliograph.base.clock import DAY_MS, MINUTE_MS
+from heliograph.base.clock import MINUTE_MS
 from heliograph.base.short_texts import shorten
 from heliograph.carriers import SIMULATOR_ID, LinkState
 from heliograph.monitoring import SAMPLES_LATE_MS, ServiceFigures, carrier_checks, service_figures
@@ -20,7 +20,6 @@ from heliograph.webhooks import endpoints
 
 FOUND_MAX: Final = 20  # of one rule: when all of them break at once, more letters tell no more
 RECEIPTS_MIN: Final = 100  # of an hour: the rate of fewer is chance
-DISABLED_MS: Final = 7 * DAY_MS  # an endpoint that disabled itself longer ago is known by now
 MIB: Final = 1 << 20
 
 
@@ -160,7 +159,7 @@ def _failing_webhooks(check: _RuleCheck, failing_min: int) -> Iterator[Breach]:
     troubled = endpoints.failing_endpoints(
         check.tx,
         failing_before_ms=check.now_ms - failing_min * MINUTE_MS,
-        disabled_after_ms=check.now_ms - DISABLED_MS,
+        disabled_after_ms=check.now_ms - endpoints.DISABLED_TOLD_MS,
         limit=FOUND_MAX,
     )
     for endpoint in troubled:

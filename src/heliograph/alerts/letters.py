@@ -9,6 +9,7 @@ from heliograph.alerts.notifications import DueNotification
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.json import encode
+from heliograph.base.short_texts import duration_in_words
 
 ALERT_PREFIX: Final = "alt"
 NOTIFICATION_PREFIX: Final = "atl"
@@ -52,17 +53,6 @@ def event_id_of(notification: DueNotification) -> str:
 def event_of(notification: DueNotification) -> str:
     """Returns the kind of the event, such as `alert.opened`."""
     return f"alert.{notification.event}"
-
-
-def duration_in_words(span_ms: int) -> str:
-    """Returns how long something lasted, in words."""
-    seconds = max(span_ms, 0) // 1_000
-    if seconds < 120:
-        return f"{seconds} s"
-    minutes = seconds // 60
-    if minutes < 120:
-        return f"{minutes} min"
-    return f"{minutes // 60} h" if minutes < 2_880 else f"{minutes // 1_440} days"
 
 
 def _subject(notification: DueNotification) -> str:

@@ -11,12 +11,12 @@ from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from heliograph.audit.causes import COMMAND_STATUS
 from heliograph.audit.finding import LOST, UNEXPLAINED, Finding
 from heliograph.audit.overrides import Overrides, operator_overrides
 from heliograph.audit.positions import MessagePosition, message_positions
 from heliograph.audit.reconcile import Reconciliation, find_missing
 from heliograph.audit.smsc_log import SmscLog
+from heliograph.carriers.smpp.statuses import COMMAND_STATUS
 from heliograph.messages.carrier.settle import NOT_ENCODED
 from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.states import DELIVERED, FAILED, IN_DOUBT, QUEUED, SENT

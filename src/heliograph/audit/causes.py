@@ -1,6 +1,5 @@
 """Compares how a terminal message ended with what the SMSCs and the operator said of it."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -9,6 +8,7 @@ from heliograph.audit.overrides import Overrides
 from heliograph.audit.positions import MessagePosition
 from heliograph.audit.smsc_log import STATE_BITS, SmscLog, Submit
 from heliograph.audit.submissions import parts_in_words, parts_of
+from heliograph.carriers.smpp.statuses import status_in_words, status_written_in
 from heliograph.messages.states import DELIVERED, FAILED
 
 DELIVRD: Final = STATE_BITS["DELIVRD"]
@@ -21,8 +21,6 @@ _FAILED_BY: Final = {
 }
 # … or by itself, when validity ends before all of it is accepted
 _ENDS: Final = ("expired", "unknown")
-COMMAND_STATUS: Final = "command_status 0x"  # in the error_message of what a carrier has refused
-_STATUS: Final = re.compile(COMMAND_STATUS + "([0-9A-F]{8})")
 
 
 class _Statements(NamedTuple):
@@ -91,11 +89,11 @@ def _statements_of(
 def _failures(
     message: MessagePosition, submits: Sequence[Submit], overrides: Overrides, receipts: int
 ) -> Iterator[tuple[str, str]]:
-    status = _STATUS.search(message.error_message or "")
-    if status and int(status[1], 16) not in {submit.status for submit in submits}:
+    status = status_written_in(message.error_message)
+    if status is not None and status not in {submit.status for submit in submits}:
         yield (
             UNEXPLAINED,
-            f"it has failed with command_status 0x{status[1]}, but the SMSC did not answer so",
+            f"it has failed with {status_in_words(status)}, but the SMSC did not answer so",
         )
     code = message.error_code or ""
     if code in _FAILED_BY:

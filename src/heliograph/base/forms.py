@@ -10,11 +10,12 @@ from typing import Any, Final, TypeVar
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError, InvalidRequest
 from heliograph.base.near_names import probable_names
-from heliograph.base.short_texts import shorten
+from heliograph.base.short_texts import EMAIL_MAX, shorten
 from heliograph.base.unknown_fields import CostlyNames, refusals
 
 T = TypeVar("T")
 
+_EMAIL: Final = re.compile(r"[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*")
 SHOWN_MAX: Final = 40  # characters of a bad value that an error repeats
 NAME_SHOWN_MAX: Final = 64  # of an unknown name; ours are shorter
 REQUIRED: Final = "is required"
@@ -335,6 +336,17 @@ def as_text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"must be a string, not {quote_value(value)}")
     return value
+
+
+def read_email_address(text: str) -> str:
+    """Returns an email address as it was typed. Nobody writes to it before its owner has shown that
+    it is one, so not more of it is judged. Raises ValueError for any other text.
+    """
+    if len(text) > EMAIL_MAX or not text.isprintable() or _EMAIL.fullmatch(text) is None:
+        raise ValueError(
+            f"must be an email address of at most {EMAIL_MAX} characters, not {quote_value(text)}"
+        )
+    return text
 
 
 def quote_value(value: Any) -> str:

@@ -71,3 +71,14 @@ def invalid_field(field: str, message: str) -> InvalidRequest:
     """
     without_stop = message.removesuffix(".")
     return InvalidRequest(f"{field} {without_stop}.", fields=[FieldError(field, message)])
+
+
+def duration_in_words(span_ms: int) -> str:
+    """Returns how long something lasted, in words."""
+    seconds = max(span_ms, 0) // 1_000
+    if seconds < 120:
+        return f"{seconds} s"
+    minutes = seconds // 60
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{minutes // 60} h" if minutes < 2_880 else f"{minutes // 1_440} days"

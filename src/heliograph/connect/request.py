@@ -3,19 +3,22 @@ database.
 """
 
 import math
-import re
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from heliograph.accounts import account_fields
 from heliograph.accounts.tables import EXTERNAL_REF_MAX, LABEL_MAX
-from heliograph.base.forms import Form, RoundedNumber, as_text, quote_value, text_reader
-from heliograph.base.short_texts import EMAIL_MAX, one_line
+from heliograph.base.forms import (
+    Form,
+    RoundedNumber,
+    as_text,
+    quote_value,
+    read_email_address,
+    text_reader,
+)
+from heliograph.base.short_texts import one_line
 from heliograph.base.unknown_fields import COUNTRY, FIGURES, ONCE, PRICE, TEST, TIME
 from heliograph.text import read_country, read_phone
 from heliograph.wallet import CREDITS_MAX, ledger, money
-
-# nobody writes to it before its owner has shown that it is one: not more is judged
-EMAIL: Final = r"^[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*$"
 
 
 class CustomerRequest(NamedTuple):
@@ -98,12 +101,7 @@ def read_credits_request(body: dict[str, Any]) -> tuple[CreditsRequest, list[str
 
 
 def _email(value: Any) -> str:
-    text = as_text(value)
-    if len(text) > EMAIL_MAX or not text.isprintable() or re.fullmatch(EMAIL, text) is None:
-        raise ValueError(
-            f"must be an email address of at most {EMAIL_MAX} characters, not {quote_value(value)}"
-        )
-    return text
+    return read_email_address(as_text(value))
 
 
 def _amount(value: Any) -> int | float:

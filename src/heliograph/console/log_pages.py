@@ -133,7 +133,7 @@ def _read(tx: Connection, query: Query) -> Selected:
             account_id = accounts.find(tx, account.strip()).id
         except (NotFound, InvalidRequest) as refused:
             query.errors.append(FieldError("account", f"was not found: {refused}"))
-    return Selected(account_id, email and email.strip().lower())
+    return Selected(account_id, email and users.fold_email(email))
 
 
 def _entries(tx: Connection, selected: Selected, wanted: PageWanted) -> "list[StoredOperatorEntry]":

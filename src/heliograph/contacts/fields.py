@@ -2,13 +2,12 @@
 raises ValueError (BadParts).
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from heliograph.base.errors import FieldError
-from heliograph.base.forms import BadParts, as_text, quote_value, text_reader
-from heliograph.base.short_texts import EMAIL_MAX, one_line
+from heliograph.base.forms import BadParts, as_text, quote_value, read_email_address, text_reader
+from heliograph.base.short_texts import one_line
 from heliograph.contacts.tables import NAME_MAX
 
 TAGS_MAX: Final = 50  # of one contact; each is looked at for every campaign
@@ -20,8 +19,6 @@ CUSTOM_VALUE_MAX: Final = 500
 TAG_SEPARATOR: Final = "|"  # between the tags of a cell
 NOT_IN_NAMES: Final = "{}|"  # what a placeholder of a campaign's text ends at
 OWN_PLACEHOLDERS: Final = ("name", "phone")  # a custom field called so could not be asked for
-# nobody is written to by email: not more is judged
-_EMAIL: Final = re.compile(r"[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*")
 
 
 read_name: Final = text_reader(lambda text: one_line("name", text, most=NAME_MAX))
@@ -32,12 +29,7 @@ _custom_value: Final = text_reader(lambda text: one_line("value", text, most=CUS
 
 def read_email(value: Any) -> str:
     """Reads an email address, and removes the white space around it."""
-    text = as_text(value).strip()
-    if len(text) > EMAIL_MAX or not text.isprintable() or _EMAIL.fullmatch(text) is None:
-        raise ValueError(
-            f"must be an email address of at most {EMAIL_MAX} characters, not {quote_value(value)}"
-        )
-    return text
+    return read_email_address(as_text(value).strip())
 
 
 def read_tag(value: Any) -> str:

@@ -1,5 +1,5 @@
 """Sorts the errors of a database that cannot be used: which of them are worth another try, and what
-a client is told.
+a client is told. `run_again` is that other try.
 """
 
 import asyncio

@@ -7,6 +7,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from heliograph.base.clock import rfc3339
+from heliograph.base.short_texts import duration_in_words
 from heliograph.database.leases import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER
 from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import inflight
@@ -17,7 +18,6 @@ from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.states import GONE
 
 FAILING_MS: Final = 3_600_000  # an endpoint that fails for so long will not come back by itself
-DISABLED_MS: Final = 7 * 86_400_000  # one that disabled itself longer ago is known by now
 ENDPOINTS_SHOWN_MAX: Final = 10
 # More are as alarming, and judging one takes 0.05 ms.
 OTP_CAPPED_SHOWN_MAX: Final = 100
@@ -39,7 +39,7 @@ def doubts(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
     if count:
         found = (
             f"{count} message{'s' if count > 1 else ''}, the oldest for"
-            f" {_in_words(now_ms - since_ms)}: given to a carrier that never answered"
+            f" {duration_in_words(now_ms - since_ms)}: given to a carrier that never answered"
         )
         yield CheckResult(
             "in doubt",
@@ -48,13 +48,6 @@ def doubts(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
             "run `heliograph message list --in-doubt`, ask the carrier, then run `heliograph"
             " message settle` or `resend`",
         )
-
-
-def _in_words(span_ms: int) -> str:
-    minutes = max(span_ms, 0) // 60_000
-    if minutes < 120:
-        return f"{minutes} min"
-    return f"{minutes // 60} h" if minutes < 2_880 else f"{minutes // 1_440} days"
 
 
 def webhooks(tx: sa.Connection, kinds: Counter[str], now_ms: int) -> Iterator[CheckResult]:
@@ -66,7 +59,7 @@ def webhooks(tx: sa.Connection, kinds: Counter[str], now_ms: int) -> Iterator[Ch
         endpoints.failing_endpoints(
             tx,
             failing_before_ms=now_ms - FAILING_MS,
-            disabled_after_ms=now_ms - DISABLED_MS,
+            disabled_after_ms=now_ms - endpoints.DISABLED_TOLD_MS,
             limit=ENDPOINTS_SHOWN_MAX,
         )
     )

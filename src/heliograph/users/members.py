@@ -16,7 +16,15 @@ from heliograph.users.mails import INVITATION_MS, mail_invitation
 from heliograph.users.roles import Role
 from heliograph.users.sign_ins import NotSignedIn, begin_session, digest
 from heliograph.users.tables import invitations, mails, members, users
-from heliograph.users.user import User, add, read_email, remove_member, set_role, with_email
+from heliograph.users.user import (
+    User,
+    add,
+    fold_email,
+    read_email,
+    remove_member,
+    set_role,
+    with_email,
+)
 
 INVITATIONS_MAX: Final = 50  # of an account that nobody has accepted
 MEMBERS_MAX: Final = 500  # of an account
@@ -118,7 +126,7 @@ def invite(
 
 def withdraw(tx: Connection, account_id: str, email: str) -> None:
     """Takes an invitation back: its link leads nowhere. It does nothing if there is none."""
-    _withdraw(tx, account_id, invitations.c.email == email.strip().lower())
+    _withdraw(tx, account_id, invitations.c.email == fold_email(email))
 
 
 def invitation_with(tx: Connection, link: str, *, now_ms: int) -> Invitation:

@@ -18,6 +18,7 @@ from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.base.errors import RateLimited
 from heliograph.users.newest_rows import make_room
 from heliograph.users.tables import known_browsers, password_tries, users
+from heliograph.users.user import fold_email
 
 WINDOW_MS: Final = 15 * 60_000
 # in a window
@@ -147,7 +148,7 @@ def count_invitation(tx: Connection, account_id: str, email: str, *, now_ms: int
     """
     for about, most in (
         (_about("invitations of", account_id), INVITATIONS_OF_ACCOUNT_MAX),
-        (_about("mails to", email.strip().lower()), MAILS_OF_USER_MAX),
+        (_about("mails to", fold_email(email)), MAILS_OF_USER_MAX),
     ):
         _require_fewer(tx, about, most, now_ms, TooManyMails)
 

@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.short_texts import invalid_field
 from heliograph.users.tables import passwords, users
+from heliograph.users.user import fold_email
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
@@ -76,7 +77,7 @@ def find(tx: Connection, email: str) -> StoredPassword | None:
     row = tx.execute(
         sa.select(passwords.c.user_id, passwords.c.argon2)
         .join(users, users.c.id == passwords.c.user_id)
-        .where(users.c.email == email.strip().lower())
+        .where(users.c.email == fold_email(email))
     ).first()
     return None if row is None else StoredPassword(**row._asdict())
 

@@ -59,12 +59,19 @@ def text_id(user: User) -> str:
     return ids.text_of_raw(PREFIX, user.id)
 
 
+def fold_email(text: str) -> str:
+    """Returns the form in which an email address is stored and compared: in lower case, without
+    white space around it.
+    """
+    return text.strip().lower()
+
+
 def read_email(text: str) -> str:
     """Returns an email address in the form in which it is stored and compared: in lower case.
 
     Raises InvalidRequest for any other text.
     """
-    email = text.strip().lower()
+    email = fold_email(text)
     if (
         len(email) > EMAIL_MAX
         or len(email.partition("@")[0]) > LOCAL_PART_MAX
@@ -123,7 +130,7 @@ def find(tx: Connection, word: str) -> User:
     Raises NotFound.
     """
     raw = ids.raw_of_text(PREFIX, word)
-    user = with_email(tx, word.strip().lower()) if raw is None else None
+    user = with_email(tx, fold_email(word)) if raw is None else None
     if raw is not None:
         row = tx.execute(sa.select(users).where(users.c.id == raw)).first()
         user = None if row is None else User(**row._asdict())
@@ -202,7 +209,7 @@ def accounts_of(
     """Returns the newest accounts (raw ids) with a member of this address: those made before the
     one with the raw id `before_id`.
     """
-    user = with_email(tx, email.strip().lower())
+    user = with_email(tx, fold_email(email))
     owner_id = members.c.account_id
     query = sa.select(owner_id).where(members.c.user_id == (user and user.id))
     if before_id is not None:

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts
 from heliograph.base import ids
-from heliograph.base.clock import rfc3339, rfc3339_or_none
+from heliograph.base.clock import DAY_MS, rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
 from heliograph.base.secrets import Keys, decrypt, encrypt
@@ -35,6 +35,7 @@ ENDPOINTS_PER_ACCOUNT_MAX: Final = 50
 ROTATION_MS: Final = 24 * 3_600_000
 # from its removal until its rows go: no POST and no transaction that knows it still goes on then
 REMOVED_MS: Final = 60_000
+DISABLED_TOLD_MS: Final = 7 * DAY_MS  # one that disabled itself longer ago is known by now
 PURPOSE: Final = "webhook secret"
 SEALED: Final = tuple(
     SealedColumn(name, column, lambda keys: Encrypted(keys, PURPOSE))

@@ -8,9 +8,9 @@ from heliograph.base import clock
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
-from heliograph.monitoring.work_checks import DISABLED_MS, ENDPOINTS_SHOWN_MAX, FAILING_MS
+from heliograph.monitoring.work_checks import ENDPOINTS_SHOWN_MAX, FAILING_MS
 from heliograph.processes.checks.doctor import CheckResult, examine
-from heliograph.webhooks.endpoints import WebhookEndpoint, text_id
+from heliograph.webhooks.endpoints import DISABLED_TOLD_MS, WebhookEndpoint, text_id
 from heliograph.webhooks.tables import webhook_endpoints
 from tests.support.capability.webhooks import NOWHERE, endpoint
 from tests.support.factories import SECRET_KEY, open_account
@@ -71,7 +71,8 @@ def test_endpoints_that_need_somebody_are_named(database_url: str, tmp_path: Pat
     became(db, fails, failing_since_ms=now_ms - FAILING_MS)
     became(db, just_failed, failing_since_ms=now_ms - FAILING_MS + 60_000)
     became(db, gone, disabled_at_ms=now_ms, disabled_reason="gone")
-    became(db, gone_long_ago, disabled_at_ms=now_ms - DISABLED_MS - 1, disabled_reason="gone")
+    long_ago_ms = now_ms - DISABLED_TOLD_MS - 1
+    became(db, gone_long_ago, disabled_at_ms=long_ago_ms, disabled_reason="gone")
     became(db, failed, disabled_at_ms=now_ms - 1, disabled_reason="failing")
     became(db, by_command, disabled_at_ms=now_ms, disabled_reason="operator")
     told = said(database_url, tmp_path)

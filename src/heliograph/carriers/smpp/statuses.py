@@ -1,7 +1,11 @@
 """Explains the command_status values of carriers in plain words (SMPP 3.4, table 5-2)."""
 
+import re
 from typing import Final
 
+# in the error_message of a message that a carrier refused
+COMMAND_STATUS: Final = "command_status 0x"
+_WRITTEN: Final = re.compile(COMMAND_STATUS + "([0-9A-F]{8})")
 _MEANINGS: Final = {
     0x01: "the message has an invalid length",
     0x02: "the command has an invalid length",
@@ -63,3 +67,14 @@ def meaning_of(command_status: int) -> str:
     if command_status in _RESERVED:
         return "a status of this carrier's own, which its documentation explains"
     return "a status that SMPP 3.4 does not define; ask the carrier"
+
+
+def status_in_words(command_status: int) -> str:
+    """Returns a command_status as it stands in the error_message of a message, in eight digits."""
+    return f"{COMMAND_STATUS}{command_status:08X}"
+
+
+def status_written_in(error_message: str | None) -> int | None:
+    """Returns the command_status that an error_message names, or None if it names none."""
+    found = _WRITTEN.search(error_message or "")
+    return int(found[1], 16) if found else None

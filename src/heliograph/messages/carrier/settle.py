@@ -5,6 +5,7 @@ carrier's turn locks the messages before, and stores them after.
 from typing import Final
 
 from heliograph.carriers import ReceiptState, SubmitAnswer, SubmitOutcome
+from heliograph.carriers.smpp.statuses import status_in_words
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.changes.collect import Changes, MessageRow, Requeued
 from heliograph.messages.states import (
@@ -73,9 +74,7 @@ def settle_answer(
         answer.outcome is SubmitOutcome.RETRY and was.attempt >= TRIES_MAX
     ):
         why = (
-            f"(command_status 0x{answer.command_status:08X})"
-            if answer.command_status
-            else NOT_ENCODED
+            f"({status_in_words(answer.command_status)})" if answer.command_status else NOT_ENCODED
         )
         move(row, FAILED, changes.now_ms, "carrier_rejected", why)
     else:

@@ -1,6 +1,5 @@
 """Shows messages as the operator sees them: those of all accounts, and which ones are in doubt."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
@@ -13,7 +12,7 @@ from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, Span, first_id_of
-from heliograph.carriers.smpp.statuses import meaning_of
+from heliograph.carriers.smpp.statuses import meaning_of, status_in_words, status_written_in
 from heliograph.database.reads import records_of
 from heliograph.messages.read.message import MESSAGE_PREFIX, OTP, Message
 from heliograph.messages.read.query import messages_with
@@ -28,7 +27,6 @@ from heliograph.messages.tables import (
 
 # newest sends with one reference that a list looks at: more make a statement that SQLite refuses
 SENDS_OF_REFERENCE_MAX: Final = 200
-_STATUS: Final = re.compile(r"command_status 0x([0-9A-F]{8})")
 
 
 class MessageFilter(NamedTuple):
@@ -196,7 +194,7 @@ def _of_message(tx: Connection, filters: MessageFilter) -> list[sa.ColumnElement
     if filters.reference is not None:
         conditions.append(_of_sends(tx, filters))
     if isinstance(filters.error, int):
-        conditions.append(messages.c.error_message.like(f"%command_status 0x{filters.error:08X}%"))
+        conditions.append(messages.c.error_message.like(f"%{status_in_words(filters.error)}%"))
     elif filters.error is not None:
         conditions.append(messages.c.error_code == filters.error)
     if filters.span.since_ms is not None:
@@ -327,8 +325,8 @@ def failure(message: Message) -> str | None:
     """Returns why a message failed, in plain words: what the carrier's command_status means, else
     what stands in its error.
     """
-    status = _STATUS.search(message.error_message or "")
-    return f"{meaning_of(int(status[1], 16))} (0x{status[1]})" if status else message.error_message
+    status = status_written_in(message.error_message)
+    return message.error_message if status is None else f"{meaning_of(status)} (0x{status:08X})"
 
 
 def resend_at_ms(traced: TracedMessage, *, carriers_that_resend: frozenset[int]) -> int | None:

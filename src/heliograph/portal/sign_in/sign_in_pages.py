@@ -7,7 +7,7 @@ button uses the link up.
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
-from heliograph import accounts
+from heliograph import accounts, users
 from heliograph.base.errors import NotFound, Unauthorized
 from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie, set_cookie
@@ -79,7 +79,7 @@ def sign_in_with_password(request: PageRequest) -> Response:
     """
     sent = request.sent.form
     back = path_of_page(sent.get("back", ""))
-    guesser = Guesser(sent.get("email", "").strip().lower(), request.address, request.browser)
+    guesser = Guesser(users.fold_email(sent.get("email", "")), request.address, request.browser)
     try:
         begun, browser = _begin(request, guesser, sent.get("password", ""))
     except (WrongPassword, TooManyTries) as refused:
@@ -96,7 +96,7 @@ def mail_link(request: PageRequest) -> Response:
     """Has a link mailed, if the address is a user's. Whether it is, the answer does not tell. This
     browser remembers where the link leads, so neither the mail nor the database holds it.
     """
-    email = request.sent.form.get("email", "").strip().lower()
+    email = users.fold_email(request.sent.form.get("email", ""))
     guesser = Guesser(email, request.address, request.browser)
     if not request.service.sends_mail:
         raise NotFound("This service sends no mail.")

@@ -27,7 +27,7 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.log import Log
 from heliograph.campaigns.audience import audience_lock
 from heliograph.database import cache, commits, migrate, sessions
-from tests.support import compiled, dealing, prepared, trials
+from tests.support import compiled, dealing, patience, prepared, trials
 from tests.support.crash import processes
 from tests.support.services import redis
 from tests.support.services.databases import PostgresDatabases, SqliteDatabases
@@ -138,6 +138,7 @@ def _patience_between_statements() -> None:
     one of a fixture that is made once for many tests. Of the 5 s that the service allows, a machine
     that others use too has taken all.
     """
+    assert patience.IDLE_IN_TRANSACTION_MS < 60_000  # it was read before
     sessions.POSTGRES_IDLE_IN_TRANSACTION_MS = 60_000  # type: ignore[misc]  # it is final
 
 

@@ -13,6 +13,7 @@ from heliograph.base import clock
 from heliograph.base.errors import NotFound, Unavailable
 from heliograph.base.settings import Settings
 from heliograph.carriers import remove_carrier
+from heliograph.database import sessions
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease, workers
@@ -27,6 +28,7 @@ from heliograph.processes.sending import Sending
 from heliograph.webhooks.events import Event, emit, load_listeners
 from tests.support.capability.webhooks import endpoint
 from tests.support.factories import SECRET_KEY, awaited, open_account, open_carrier
+from tests.support.patience import IDLE_IN_TRANSACTION_MS
 
 WITHIN_S = 30.0
 
@@ -180,6 +182,7 @@ async def test_who_is_stopped_while_it_begins_keeps_others_out_for_seconds_only(
     are there.
     """
     monkeypatch.setattr(advisory_lock, "ANSWER_WITHIN_S", WITHIN_S)  # not what this is about
+    monkeypatch.setattr(sessions, "POSTGRES_IDLE_IN_TRANSACTION_MS", IDLE_IN_TRANSACTION_MS)
     db = Database(postgresql_url)
     stopped, other = (
         AdvisoryLock(postgres_hosts(postgresql_url), DATABASE_LOCK, shared=True),

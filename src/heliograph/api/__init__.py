@@ -1,4 +1,4 @@
-"""Serves HTTP: one request from its first byte to its answer, and the pages beside the API."""
+"""Serves HTTP: one request from its first byte to its response, and the pages beside the API."""
 
 __all__ = [
     "app",

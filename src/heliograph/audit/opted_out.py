@@ -1,7 +1,7 @@
 """Proves the events of opt-outs: each opt-out that stands has its event `contact.opted_out` if an
 endpoint was to hear of it.
 
-An opt-out and its event have the same moment, and both are read in the order of theirs.
+An opt-out and its event have the same moment. Both are read in the order of their moments.
 """
 
 from collections.abc import Iterator

@@ -99,7 +99,7 @@ def run_without_loop(working: Coroutine[Any, Any, T]) -> T:
         returned: T = done.value
         return returned
     working.close()
-    raise TypeError("waits for the event loop, where there is none")
+    raise TypeError("the coroutine waits for an event loop, but runs without one")
 
 
 class _OrdinaryTx:

@@ -155,8 +155,8 @@ class Portal:
         return Route(path, do, methods=["POST"])
 
     def _file_form_route(self, page: PageRoute, may: Handler) -> Route:
-        """Leads to a form with a file, which is read only if `may` raises nothing and answers
-        with no page that says no.
+        """Leads to a form with a file. The file is read unless `may` refuses: by an error, or by
+        a page with a status of 400 or more.
         """
 
         async def take(http_request: Request) -> Response:

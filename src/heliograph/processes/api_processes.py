@@ -51,7 +51,8 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
         raise SettingError(
             "DATABASE_URL",
             "SQLite",
-            "postgresql://…, for what is more than one process; heliograph serve is one",
+            "postgresql://…, because several processes need PostgreSQL; with SQLite, run"
+            " heliograph serve",
         )
     if workers > 1 and not settings.redis_url:
         raise needs_redis(f"no value, but {workers} API processes")

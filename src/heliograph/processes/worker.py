@@ -40,7 +40,8 @@ def run(
         raise SettingError(
             "DATABASE_URL",
             "SQLite",
-            "postgresql://…, for what is more than one process; heliograph serve is one",
+            "postgresql://…, because several processes need PostgreSQL; with SQLite, run"
+            " heliograph serve",
         )
     open_files.raise_limit()
     processes.set_process_kind(kind)

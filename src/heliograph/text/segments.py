@@ -117,8 +117,8 @@ def gsm7_octets(text: str) -> bytes:
 
 
 def gsm7_text(octets: bytes) -> str:
-    """Returns the text of `gsm7_octets`. Raises ValueError for what that never gives: an octet
-    over 7F, or an escape before no code of the extension table.
+    """Returns the text of `gsm7_octets`. Raises ValueError for octets that are not GSM-7: an
+    octet over 7F, or an escape that no code of the extension table follows.
     """
     if not octets.isascii():
         raise ValueError("an octet over 7F is no septet")

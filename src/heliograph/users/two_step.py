@@ -111,8 +111,8 @@ def confirm(
 
 
 def turn_off(tx: Connection, user_id: str) -> None:
-    """Asks for no code any more, and forgets the secret and the recovery codes. It does nothing
-    where none is asked for.
+    """Turns the authenticator app off: deletes its secret and the recovery codes. It does nothing
+    where none is set up.
     """
     for table in (recovery_codes, totps, waiting_sign_ins):  # the order of who signs in
         tx.execute(table.delete().where(table.c.user_id == user_id))

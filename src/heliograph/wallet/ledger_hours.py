@@ -83,9 +83,9 @@ def sums_of_hour(tx: Connection, at_ms: int) -> list[HourSums]:
 
 
 def store_hour(tx: Connection, at_ms: int, sums: list[HourSums], now_ms: int) -> None:
-    """Stores the sums of an hour, of each account and of all, unless another process has, and
-    deletes those of an hour that has served its time. Sums of the version before, which have no
-    takers, give way.
+    """Stores the sums of an hour, of each account and of all, unless another process has. They
+    replace sums of an older version, which leave out what accounts were given by transfers. The
+    sums of the oldest hour are deleted if they have expired.
     """
     if not sums or _added_up_to(tx, now_ms) > at_ms:
         return

@@ -117,8 +117,8 @@ _COLUMNS: Final = [wallets.c[name] for name in Wallet._fields]
 def open_wallet(
     tx: Connection, account_id: str, currency_code: str, *, sandbox: Figures | None = None
 ) -> Wallet:
-    """Makes an empty wallet for a new account. `sandbox` is given for a sandbox customer's, and
-    is what it shows. Raises InvalidRequest for what is no currency.
+    """Makes an empty wallet for a new account. `sandbox` holds the figures of a sandbox
+    customer's wallet. Raises InvalidRequest for an unknown currency.
     """
     balance_minor, credits = sandbox or (None, None)
     wallet = Wallet(

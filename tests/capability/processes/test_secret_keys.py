@@ -125,7 +125,7 @@ def test_a_database_of_the_version_before_takes_the_key_that_reads_what_it_holds
 ) -> None:
     open_carrier(db, "mtn")
     with pytest.raises(
-        SettingError, match="found a key that reads none of the secrets which this database holds"
+        SettingError, match="found a key that cannot decrypt this database's secrets"
     ):
         require_secret_key(db, settings(db, NEW))
     with db.read() as tx:

@@ -62,9 +62,7 @@ class CsvReader:
 
 
 def _skip_empty(records: Iterator[Record]) -> Iterator[Record]:
-    """Yields the records that hold something, and says of those that are not UTF-8 that they are
-    not.
-    """
+    """Yields the records that hold something, and marks those that are not UTF-8."""
     for record in records:
         if any(map(str.strip, record.cells)) or record.why:
             is_utf_8 = record.why or all(map(_is_utf_8, record.cells))

@@ -39,7 +39,7 @@ def freeze(lock: AudienceLock, campaign: Campaign, pricing: Pricing, tell: Tell)
     """
     if campaign.audience.kind != "numbers":
         clear(lock, campaign)
-    if _is_filled_in(campaign):
+    if _needs_filling(campaign):
         with _ReadAhead(lock.db, campaign, lock.size) as ahead, _WriteBehind(lock) as behind:
             _go(lambda after: _fill_in(ahead, campaign, pricing, behind), pricing, tell)
         return
@@ -53,7 +53,7 @@ def freeze(lock: AudienceLock, campaign: Campaign, pricing: Pricing, tell: Tell)
 
 def read_through(db: Database, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
     """Reads the audience as it is now."""
-    if _is_filled_in(campaign):
+    if _needs_filling(campaign):
         with _ReadAhead(db, campaign, PEOPLE_PER_LOOK) as ahead:
             _go(lambda after: _fill_in(ahead, campaign, pricing, None), pricing, tell)
         return
@@ -107,7 +107,7 @@ def _without_texts(
     return None if chunk is None else (chunk, Filling(campaign.template))
 
 
-def _is_filled_in(campaign: Campaign) -> bool:
+def _needs_filling(campaign: Campaign) -> bool:
     """Returns whether each contact's text has to be made."""
     return campaign.audience.kind != "numbers" and campaign.template.plain is None
 

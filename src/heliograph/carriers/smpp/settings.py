@@ -71,7 +71,9 @@ class SmppSettings:
             raise ValueError(f"tps: {self.tps} (allowed: more than 0, or 0 for unlimited)")
         for name in ("system_id", "password", "system_type"):
             if not _is_octet_string(getattr(self, name)):
-                raise ValueError(f"{name}: what was given (allowed: Latin-1 characters, no NUL)")
+                raise ValueError(
+                    f"{name}: other characters (allowed: Latin-1 characters, without NUL)"
+                )
         for name in ("source_ton_npi", "dest_ton_npi"):
             pair = getattr(self, name)
             if pair is not None and not (0 <= pair[0] <= _TON_MAX and pair[1] in _NPIS):

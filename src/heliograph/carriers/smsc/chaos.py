@@ -111,13 +111,13 @@ def _read_text_times(text: str) -> int:
 
 def _read_state(text: str) -> ReceiptState:
     if text not in ReceiptState.__members__:
-        raise ValueError(f"{text!r} is none of {', '.join(ReceiptState.__members__)}")
+        raise ValueError(f"must be one of {', '.join(ReceiptState.__members__)}, not {text!r}")
     return ReceiptState[text]
 
 
 def _read_form(text: str) -> str:
     if text not in MALFORMED:
-        raise ValueError(f"{text!r} is none of {', '.join(MALFORMED)}")
+        raise ValueError(f"must be one of {', '.join(MALFORMED)}, not {text!r}")
     return text
 
 

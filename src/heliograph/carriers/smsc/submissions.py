@@ -33,7 +33,7 @@ class Client(Receiver, Protocol):
     def note(self, event: str, **fields: object) -> None: ...
 
 
-class _SubmitResponse(NamedTuple):
+class _DelayedAnswer(NamedTuple):
     sequence: int
     status: int
     message_id: str | None
@@ -49,7 +49,7 @@ class SubmissionDesk:
         self._client = client
         self._journal = shared.journal
         self._unanswered: dict[
-            float, DelayQueue[_SubmitResponse]
+            float, DelayQueue[_DelayedAnswer]
         ] = {}  # by how long they are delayed
         self._outstanding = 0
 
@@ -93,7 +93,7 @@ class SubmissionDesk:
             self._journal.count(f"chaos {kind}")
         if message_id is not None:
             self._owe(message, plan, number, message_id)
-        self._say(_SubmitResponse(sequence, status, message_id), plan)
+        self._say(_DelayedAnswer(sequence, status, message_id), plan)
 
     def answer(self, sequence: int, status: int, message_id: str | None = None) -> None:
         """Queues an answer, which the session's next flush writes. It is hot."""
@@ -117,7 +117,7 @@ class SubmissionDesk:
             return _RMSGQFUL
         return simulated_ending(message.destination_addr).command_status
 
-    def _say(self, answer: _SubmitResponse, plan: SubmissionPlan) -> None:
+    def _say(self, answer: _DelayedAnswer, plan: SubmissionPlan) -> None:
         """Tells the client what its plan lets it hear of an answer, if anything."""
         if plan.ends == "drop":
             self._outstanding += 1
@@ -134,7 +134,7 @@ class SubmissionDesk:
                 self._client.note("malformed", form=plan.malformed)
                 self._client.write(malformed_pdu(plan.malformed))
 
-    def _later(self, answer: _SubmitResponse, delay_s: float) -> None:
+    def _later(self, answer: _DelayedAnswer, delay_s: float) -> None:
         delayed = self._unanswered.get(delay_s)
         if delayed is None:
             delayed = self._unanswered[delay_s] = DelayQueue(
@@ -143,7 +143,7 @@ class SubmissionDesk:
         self._outstanding += 1
         delayed.put([answer])
 
-    def _answer_due(self, delayed: DelayQueue[_SubmitResponse]) -> None:
+    def _answer_due(self, delayed: DelayQueue[_DelayedAnswer]) -> None:
         due = delayed.take_due(self._shared.settings.window)
         for answer in due:
             self.answer(*answer)

@@ -37,7 +37,7 @@ def _begun(db: Database, keys: Keys) -> Canary:
     if secret_key is None:
         raise SettingError(
             "HELIOGRAPH_SECRET_KEY",
-            "a key that reads none of the secrets which this database holds",
+            "a key that cannot decrypt this database's secrets",
             "the one that they were stored with",
         )
     return db.transact(lambda tx: secret_key_canary.make(tx, secret_key, clock.now_ms()))

@@ -47,7 +47,7 @@ class MonthStatement(NamedTuple):
 
     @property
     def is_proven(self) -> bool:
-        """Returns whether the entries make the closing figures of the opening ones."""
+        """Returns whether the opening figures and the entries add up to the closing ones."""
         return self.closing == Figures(
             self.opening.balance_minor + sum(of_type.amount_minor for of_type in self.sums),
             self.opening.sms_credits + sum(of_type.credits for of_type in self.sums),

@@ -317,7 +317,7 @@ def decision_options(command: Callable[..., None]) -> Callable[..., None]:
 def page_options(command: Callable[..., None]) -> Callable[..., None]:
     """Adds --limit and --before of a list."""
     command = click.option(
-        "--before", metavar="ID", help="Only those made before the one with this id."
+        "--before", metavar="ID", help="Show only those made before the one with this id."
     )(command)
     return click.option(
         "--limit",
@@ -330,14 +330,14 @@ def page_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def span_options(command: Callable[..., None]) -> Callable[..., None]:
     """Adds --since and --until of a list."""
-    command = click.option("--until", type=Past(), metavar="T", help="Only those before then.")(
-        command
-    )
+    command = click.option(
+        "--until", type=Past(), metavar="T", help="Show only those made before this time."
+    )(command)
     return click.option(
         "--since",
         type=Past(),
         metavar="T",
-        help="Only those from then on: a time, a date, or 7d, 2h, 30m ago.",
+        help="Show only those made from this time on: a time, a date, or 7d, 2h, 30m ago.",
     )(command)
 
 

@@ -152,7 +152,7 @@ def create(
         "account list --customers-of 'Amina Foods'",
     ),
 )
-@click.option("--customers-of", metavar="ACC", help="Only this partner's Connect customers.")
+@click.option("--customers-of", metavar="ACC", help="Show only this partner's Connect customers.")
 @page_options
 def list_(run: CommandRun, customers_of: str | None, limit: int, before: str | None) -> None:
     """List accounts, Connect customers among them, newest first."""

@@ -58,8 +58,8 @@ as_far_option = click.option(
         "campaign list", "campaign list --account 'Amina Foods' --status sending --json"
     ),
 )
-@click.option("--account", "acc", metavar="ACC", help="Only this account's.")
-@click.option("--status", type=click.Choice(STATUSES), help="Only those in this state.")
+@click.option("--account", "acc", metavar="ACC", help="Show only campaigns of this account.")
+@click.option("--status", type=click.Choice(STATUSES), help="Show only campaigns in this state.")
 @page_options
 def list_(
     run: CommandRun, acc: str | None, status: str | None, limit: int, before: str | None

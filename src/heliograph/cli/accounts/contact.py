@@ -119,7 +119,10 @@ def add(
 @click.option(
     "--search",
     metavar="TEXT",
-    help="Only those whose name, phone, email or a tag contains this, in upper or lower case.",
+    help=(
+        "Show only contacts whose name, phone, email or a tag contains this, in upper or lower"
+        " case."
+    ),
 )
 @page_options
 def list_(

@@ -20,7 +20,12 @@ command = Noun("credits", help="SMS credits of an account. Each change is a ledg
 )
 @account_option
 @click.option(
-    "--credits", "amount", required=True, type=WholeNumber(1), metavar="N", help="How many."
+    "--credits",
+    "amount",
+    required=True,
+    type=WholeNumber(1),
+    metavar="N",
+    help="How many credits to grant.",
 )
 @reference_options
 def grant(run: CommandRun, account: str, amount: int, reason: str, reference: str | None) -> None:
@@ -65,7 +70,12 @@ def adjust(run: CommandRun, account: str, amount: int, reason: str, reference: s
 )
 @account_option
 @click.option(
-    "--credits", "amount", required=True, type=WholeNumber(1), metavar="N", help="How many."
+    "--credits",
+    "amount",
+    required=True,
+    type=WholeNumber(1),
+    metavar="N",
+    help="How many credits to buy.",
 )
 @reference_option
 def buy(run: CommandRun, account: str, amount: int, reference: str | None) -> None:

@@ -113,7 +113,7 @@ def create(
 
 
 @command.command("list", epilog=examples("key list", "key list --account 'Amina Foods' --json"))
-@click.option("--account", metavar="ACC", help="Only this account's.")
+@click.option("--account", metavar="ACC", help="Show only keys of this account.")
 @page_options
 def list_(run: CommandRun, account: str | None, limit: int, before: str | None) -> None:
     """List keys, newest first; revoked and expired ones too."""

@@ -22,7 +22,7 @@ ALL: Final = "all"  # in place of a country: the account's, wherever they go
 @command.command(
     "blocked", epilog=examples("otp blocked", "otp blocked --account 'Amina Foods' --json")
 )
-@click.option("--account", "acc", metavar="ACC", help="Only this account's.")
+@click.option("--account", "acc", metavar="ACC", help="Show only what is blocked for this account.")
 @click.option(
     "--limit",
     type=WholeNumber(1, LISTED_MAX),

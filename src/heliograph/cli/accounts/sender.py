@@ -78,8 +78,8 @@ def _warn(run: CommandRun, tx: "Connection", sender: "Sender") -> None:
 
 
 @command.command("list", epilog=examples("sender list --status submitted"))
-@click.option("--status", type=click.Choice(_STATUSES), help="Only those in this state.")
-@click.option("--account", metavar="ACC", help="Only this account's.")
+@click.option("--status", type=click.Choice(_STATUSES), help="Show only sender IDs in this state.")
+@click.option("--account", metavar="ACC", help="Show only sender IDs of this account.")
 @page_options
 def list_(
     run: CommandRun, status: str | None, account: str | None, limit: int, before: str | None

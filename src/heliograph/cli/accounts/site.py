@@ -48,7 +48,7 @@ def _record(tx: "Connection", site: "Site") -> dict[str, Any]:
 
 
 @command.command("list", epilog=examples("site list", "site list --account 'Amina Foods'"))
-@click.option("--account", metavar="ACC", help="Only this account's.")
+@click.option("--account", metavar="ACC", help="Show only sites of this account.")
 @page_options
 def list_(run: CommandRun, account: str | None, limit: int, before: str | None) -> None:
     """List linked sites, newest first."""
@@ -81,7 +81,7 @@ def list_(run: CommandRun, account: str | None, limit: int, before: str | None) 
 
 
 @command.command("logs", epilog=examples("site logs", "site logs --site site_01k5…"))
-@click.option("--site", metavar="ID", help="Only this site's.")
+@click.option("--site", metavar="ID", help="Show only reports of this site.")
 @page_options
 def logs(run: CommandRun, site: str | None, limit: int, before: str | None) -> None:
     """List what sites reported of their texts, newest first. The texts themselves are not shown.

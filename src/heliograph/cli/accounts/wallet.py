@@ -106,7 +106,9 @@ def adjust(
     ),
 )
 @account_option
-@click.option("--type", "entry_type", type=click.Choice(_TYPES), help="Only those of one kind.")
+@click.option(
+    "--type", "entry_type", type=click.Choice(_TYPES), help="Show only entries of this type."
+)
 @span_options
 @page_options
 def transactions(

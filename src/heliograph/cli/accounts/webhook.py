@@ -96,7 +96,7 @@ def add(
 @command.command(
     "list", epilog=examples("webhook list", "webhook list --account 'Amina Foods' --json")
 )
-@click.option("--account", metavar="ACC", help="Only this account's.")
+@click.option("--account", metavar="ACC", help="Show only endpoints of this account.")
 @click.option(
     "--limit",
     type=WholeNumber(1, LISTED_MAX),
@@ -228,8 +228,8 @@ def _now_ms() -> int:
     "--failed",
     is_flag=True,
     help=(
-        "Only those that are not delivered: waiting for another try, exhausted, or missed while"
-        " disabled."
+        "Show only events that are not delivered: waiting for another try, exhausted, or missed"
+        " while disabled."
     ),
 )
 @page_options
@@ -291,7 +291,12 @@ def attempts(run: CommandRun, endpoint: str, event: str | None, limit: int) -> N
     metavar="T",
     help="Send all events since then that were not delivered: a time, a date, or 7d, 2h, 30m ago.",
 )
-@click.option("--until", type=Past(), metavar="T", help="Of those, only the ones before then.")
+@click.option(
+    "--until",
+    type=Past(),
+    metavar="T",
+    help="With --since: send only events made before this time.",
+)
 def replay(
     run: CommandRun, endpoint: str, event: str | None, since: int | None, until: int | None
 ) -> None:

@@ -57,7 +57,7 @@ def set_(run: CommandRun, name: str, prefix: str, amount: Decimal, currency: str
 
 
 @command.command("list", epilog=examples("cost list", "cost list --carrier simulator"))
-@click.option("--carrier", metavar="NAME", help="Only the costs of this carrier.")
+@click.option("--carrier", metavar="NAME", help="Show only the costs of this carrier.")
 def list_(run: CommandRun, carrier: str | None) -> None:
     """List costs, by carrier and prefix."""
     from heliograph.carriers import all_carriers, carrier_named
@@ -83,7 +83,7 @@ def remove(run: CommandRun, name: str, prefix: str) -> None:
 
 
 @command.command("days", epilog=examples("cost days", "cost days --carrier simulator --json"))
-@click.option("--carrier", metavar="NAME", help="Only what this carrier took.")
+@click.option("--carrier", metavar="NAME", help="Show only segments of this carrier.")
 def days(run: CommandRun, carrier: str | None) -> None:
     """List what carriers took in the last 30 days. For each day, in UTC, it shows the segments, the
     credits that were charged for them, and their cost. "Sold for" is what these credits cost now,

@@ -46,8 +46,8 @@ def _record(tx: "Connection", text: "InboundText", carriers: "Mapping[int, str]"
 @command.command(
     "list", epilog=examples("inbound list", "inbound list --account 'Amina Foods' --limit 10")
 )
-@click.option("--account", metavar="ACC", help="Only texts to this account.")
-@click.option("--unowned", is_flag=True, help="Only texts that belong to no account.")
+@click.option("--account", metavar="ACC", help="Show only texts to this account.")
+@click.option("--unowned", is_flag=True, help="Show only texts that belong to no account.")
 @click.option(
     "--limit",
     type=WholeNumber(1, LISTED_MAX),

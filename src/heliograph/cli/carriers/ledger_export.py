@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 @click.argument(
     "file", type=click.Path(dir_okay=False, writable=True, allow_dash=True), default="-"
 )
-@click.option("--account", metavar="ACC", help="Only entries of this one: its id or unique name.")
+@click.option(
+    "--account", metavar="ACC", help="Write only entries of this account: its id or unique name."
+)
 @month_option(required=False)
 @click.option(
     "--format",

@@ -69,34 +69,42 @@ _IN_DOUBT_COLUMNS: Final = (
         "message list --error 0x0B",
     ),
 )
-@click.option("--in-doubt", "in_doubt", is_flag=True, help="Only those with a segment in doubt.")
+@click.option(
+    "--in-doubt", "in_doubt", is_flag=True, help="Show only messages with a segment in doubt."
+)
 @click.option(
     "--carrier",
     metavar="NAME",
-    help="With --in-doubt: only those given to this carrier. Without: those accepted for it.",
+    help="Show only messages accepted for this carrier; with --in-doubt, those given to it.",
 )
-@click.option("--account", metavar="ACC", help="Only this account's.")
-@click.option("--status", type=click.Choice(_STATUSES), help="Only those in this state.")
+@click.option("--account", metavar="ACC", help="Show only messages of this account.")
+@click.option("--status", type=click.Choice(_STATUSES), help="Show only messages in this state.")
 @click.option(
     "--to",
     metavar="PHONE",
     help=(
-        "Only those to this number; with --account also as it is dialled in the account's country."
+        "Show only messages to this number. With --account, it may be written as it is dialled in"
+        " the account's country."
     ),
 )
-@click.option("--sender", metavar="SENDER", help="Only those from this sender.")
-@click.option("--reference", metavar="REF", help="Only those whose send had this reference.")
+@click.option("--sender", metavar="SENDER", help="Show only messages from this sender.")
+@click.option(
+    "--reference", metavar="REF", help="Show only messages whose send had this reference."
+)
 @click.option(
     "--error",
     type=FailedBy(),
     metavar="CODE|0x…",
-    help="Only those that failed with this error: such as undeliverable, or a carrier's 0x0B.",
+    help=(
+        "Show only messages that failed with this error: such as undeliverable, or a carrier's"
+        " 0x0B."
+    ),
 )
 @click.option(
     "--older-than",
     type=Duration(),
     metavar="SPAN",
-    help="With --in-doubt: only what has been in doubt for this long, such as 10m or 2h.",
+    help="With --in-doubt: show only messages in doubt for at least this long, such as 10m.",
 )
 @span_options
 @page_options

@@ -23,10 +23,15 @@ def _selection_options(callback: Callable[..., None]) -> Callable[..., None]:
         "--older-than",
         type=Duration(),
         metavar="SPAN",
-        help="With --carrier: only what has been in doubt for this long, such as 10m.",
+        help=(
+            "With --carrier: decide only about messages in doubt for at least this long, such as"
+            " 10m."
+        ),
     )(callback)
     callback = click.option(
-        "--account", metavar="ACC", help="With --carrier: only this account's."
+        "--account",
+        metavar="ACC",
+        help="With --carrier: decide only about messages of this account.",
     )(callback)
     callback = click.option(
         "--carrier", metavar="NAME", help="Instead of IDs: all that is in doubt with this carrier."

@@ -82,7 +82,7 @@ def set_(run: CommandRun, destination: str, per_segment: object, account: str | 
 
 
 @command.command("list", epilog=examples("rate list", "rate list --account 'Amina Foods'"))
-@click.option("--account", metavar="ACC", help="Only the rates of this account.")
+@click.option("--account", metavar="ACC", help="Show only the rates of this account.")
 def list_(run: CommandRun, account: str | None) -> None:
     """List rates, the general ones first."""
     from heliograph.carriers import current_rates

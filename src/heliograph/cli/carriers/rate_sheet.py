@@ -69,8 +69,8 @@ def _outlook_record(outlook: "SheetOutlook", names: dict[int, str]) -> dict[str,
 @click.option(
     "--allow-loss", is_flag=True, help="Allow rates that sell below cost. This needs --reason."
 )
-@click.option("--reason", metavar="TEXT", help="Why, for whoever looks at the sheet later.")
-@click.option("--dry-run", is_flag=True, help="Only show what it would change.")
+@click.option("--reason", metavar="TEXT", help="Give the reason, which is kept with the sheet.")
+@click.option("--dry-run", is_flag=True, help="Show what it would change, and change nothing.")
 def import_(
     run: CommandRun,
     file: str,
@@ -138,7 +138,7 @@ def _read(tx: "Connection", octets: bytes) -> Any:
     epilog=examples("rate export", "rate export rates-now.csv --force"),
 )
 @click.argument("file", type=click.Path(dir_okay=False, writable=True), required=False)
-@click.option("--account", metavar="ACC", help="Only the own rates of this account.")
+@click.option("--account", metavar="ACC", help="Write only the own rates of this account.")
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 def export(run: CommandRun, file: str | None, account: str | None, force: bool) -> None:
     """Write rates as CSV, as `rate import` reads them. Default: to standard output."""

@@ -60,7 +60,7 @@ def _record(receipt: "ReceiptToMatch", carrier: str, candidates: list[str]) -> d
     is_flag=True,
     help="Those that found no message. The others are shown with their messages: `message show`.",
 )
-@click.option("--carrier", metavar="NAME", help="Only this carrier's.")
+@click.option("--carrier", metavar="NAME", help="Show only receipts of this carrier.")
 @click.option(
     "--limit",
     type=WholeNumber(1, LISTED_MAX),

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from heliograph.base.errors import ServiceError
 from heliograph.carriers import GENERAL, SIMULATOR_ID, current_rates, routing
-from heliograph.messages.accept.answer import Send, exceptions_of, response_of_send
 from heliograph.messages.accept.judge import AcceptedSend, AccountFacts, WalletState, judge
 from heliograph.messages.accept.request import SendRequest
+from heliograph.messages.accept.response import Send, exceptions_of, response_of_send
 from heliograph.messages.accept.tariff import Tariff
 from tests.support.factories import send_request
 

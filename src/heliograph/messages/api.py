@@ -14,7 +14,6 @@ from heliograph.database.database import Database
 from heliograph.keys import acting_for, country_of, customer_asked_for
 from heliograph.messages import read
 from heliograph.messages.accept.acceptor import LARGE_SEND, Acceptor
-from heliograph.messages.accept.answer import response_of_send
 from heliograph.messages.accept.batch import SendResult
 from heliograph.messages.accept.request import (
     AnsweredText,
@@ -22,6 +21,7 @@ from heliograph.messages.accept.request import (
     answer_to,
     read_send_request,
 )
+from heliograph.messages.accept.response import response_of_send
 from heliograph.messages.accept.unapproved_sender import accept_or_explain
 from heliograph.messages.read.replies import answers_of
 from heliograph.messages.reports.report_filters import campaign_of, read_filters

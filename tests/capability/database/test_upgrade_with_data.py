@@ -15,7 +15,7 @@ from heliograph.database.database import Database
 from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.messages.accept import Chunker
-from heliograph.messages.accept.answer import response_of_send
+from heliograph.messages.accept.response import response_of_send
 from heliograph.messages.tables import messages
 from heliograph.opt_outs import OptOutOwner, OptOutSource
 from heliograph.opt_outs.read import find_suppressed

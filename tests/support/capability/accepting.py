@@ -4,9 +4,9 @@ import asyncio
 import json
 
 from heliograph.base.errors import ServiceError
-from heliograph.messages.accept.answer import response_of_send
 from heliograph.messages.accept.batch import SendResult as Accepted
 from heliograph.messages.accept.request import SendRequest
+from heliograph.messages.accept.response import response_of_send
 from tests.support.capability.sending import House
 
 

@@ -1,7 +1,6 @@
 """Accepts sends: judges each request, then stores, charges and queues it in one transaction."""
 
 from heliograph.messages.accept.acceptor import FACTS, Acceptor, load_tariff
-from heliograph.messages.accept.answer import response_of_send
 from heliograph.messages.accept.batch import SendResult
 from heliograph.messages.accept.chunk import (
     Chunk,
@@ -23,6 +22,7 @@ from heliograph.messages.accept.request import (
     answer_to,
     read_send_request,
 )
+from heliograph.messages.accept.response import response_of_send
 from heliograph.messages.accept.route_in_words import route_in_words
 from heliograph.messages.accept.route_lookup import look_up_route
 from heliograph.messages.accept.tariff import Tariff

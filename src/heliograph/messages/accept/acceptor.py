@@ -23,13 +23,13 @@ from heliograph.database.cache import CachedKind, ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.messages.accept import read_sql, store_sql
-from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.batch import SendBatch, SendResult, key_of, replay_result
 from heliograph.messages.accept.extension import BatchExtension, SendExtension
 from heliograph.messages.accept.judge import AcceptedSend, AccountFacts
 from heliograph.messages.accept.opted_out import OptedOut, OptOutLookups
 from heliograph.messages.accept.read_sql import LockedWallet
 from heliograph.messages.accept.request import RECIPIENTS_PER_SEND_MAX, SendRequest
+from heliograph.messages.accept.response import Send
 from heliograph.messages.accept.tariff import Tariff
 from heliograph.messages.accept.unpaid_storage import is_too_much
 from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Ranks

@@ -12,12 +12,12 @@ from heliograph.accounts.storage_of_sends import QuotaOwner, StorageRoom
 from heliograph.base import ids, metrics
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.database.hot import HotTx
-from heliograph.messages.accept.answer import Send, exceptions_of
 from heliograph.messages.accept.extension import BatchExtension
 from heliograph.messages.accept.judge import AcceptedSend, AccountFacts, WalletState, judge
 from heliograph.messages.accept.opted_out import NOBODY, OptedOut, phones_opted_out
 from heliograph.messages.accept.read_sql import LockedWallet
 from heliograph.messages.accept.request import SendRequest
+from heliograph.messages.accept.response import Send, exceptions_of
 from heliograph.messages.accept.store_sql import (
     BatchRows,
     MessageColumns,

@@ -13,7 +13,6 @@ import msgspec
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits, ServiceError
 from heliograph.base.short_texts import shorten
-from heliograph.messages.accept.answer import RejectedRecipient, RepeatedRecipient
 from heliograph.messages.accept.extension import BatchExtension
 from heliograph.messages.accept.pricing import PricedRecipients, price
 from heliograph.messages.accept.refusals import (
@@ -23,6 +22,7 @@ from heliograph.messages.accept.refusals import (
     not_transactional,
 )
 from heliograph.messages.accept.request import RECIPIENT_SHOWN_MAX, SendRequest
+from heliograph.messages.accept.response import RejectedRecipient, RepeatedRecipient
 from heliograph.messages.accept.tariff import Tariff
 from heliograph.text import Phone
 from heliograph.wallet import daily_cap

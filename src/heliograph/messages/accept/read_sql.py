@@ -21,8 +21,8 @@ from heliograph.database.statements import (
     Text,
     portable,
 )
-from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.opt_out_lookups import mark_opt_out_lookup
+from heliograph.messages.accept.response import Send
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.opt_outs.tables import of_phone
 from heliograph.requests import ScopedKey

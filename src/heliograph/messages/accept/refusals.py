@@ -7,8 +7,8 @@ from typing import Final
 
 from heliograph.base.errors import Forbidden, InvalidRequest
 from heliograph.base.short_texts import invalid_field
-from heliograph.messages.accept.answer import RejectedRecipient
 from heliograph.messages.accept.request import SendRequest
+from heliograph.messages.accept.response import RejectedRecipient
 
 REJECTED_REPORTED_MAX: Final = 100  # as many as an answer names of bad fields
 INTERNATIONAL: Final = "international digits such as 233201234567"

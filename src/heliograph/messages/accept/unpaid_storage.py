@@ -11,8 +11,8 @@ from typing import Final
 
 from heliograph.accounts import quotas
 from heliograph.accounts.storage_of_sends import QuotaOwner, StorageRoom
-from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.request import SendRequest
+from heliograph.messages.accept.response import Send
 
 _ROW_OCTETS: Final = quotas.MEASURES[quotas.StoredKind.SENDS].row_octets
 

@@ -11,8 +11,8 @@ from heliograph.base import clock
 from heliograph.base.errors import Conflict, InsufficientCredits, RateLimited
 from heliograph.carriers import current_rates, routing
 from heliograph.messages.accept.acceptor import LARGE_SEND
-from heliograph.messages.accept.answer import response_of_send
 from heliograph.messages.accept.batch import SendResult as Accepted
+from heliograph.messages.accept.response import response_of_send
 from heliograph.messages.tables import messages, queue, sends
 from heliograph.requests.stored_keys import KEPT_MS
 from heliograph.requests.tables import idempotency_keys

@@ -9,11 +9,11 @@ from heliograph.base import clock
 from heliograph.base.errors import ServiceError
 from heliograph.database.hot import run_in
 from heliograph.messages.accept import read_sql
-from heliograph.messages.accept.answer import response_of_send
 from heliograph.messages.accept.batch import SendResult
 from heliograph.messages.accept.opted_out import HELP_ANSWERS_MAX
 from heliograph.messages.accept.read_sql import AskedRecipient
 from heliograph.messages.accept.request import AnsweredText, answer_to
+from heliograph.messages.accept.response import response_of_send
 from heliograph.messages.tables import messages
 from heliograph.opt_outs import WHOLE_ACCOUNT, OptOutOwner, OptOutSource, lift, suppress
 from heliograph.opt_outs.suppression import OptOutScope, scope_of_sender

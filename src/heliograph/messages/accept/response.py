@@ -1,5 +1,5 @@
-"""Makes the answer to a send from what is stored of it. The first answer and every replay are the
-same by construction.
+"""Makes the response to a send from what is stored of it. The first response and every replay are
+the same by construction.
 """
 
 import json
@@ -10,8 +10,8 @@ from heliograph.database.statements import BigInt, Bool, Id, Int, Row, SmallInt,
 
 
 class Send(Row, frozen=True):
-    """Holds a send as its answer needs it; its fields are the columns that it is read from. Ids are
-    raw.
+    """Holds a send as its response needs it. Its fields are the columns that it is read from. Ids
+    are raw.
     """
 
     id: Id

@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
 from heliograph.base import cancelling, clock
@@ -239,10 +239,24 @@ class Portal:
     async def _no_such_page(self, http_request: Request, error: Any) -> Response:
         refused: ServiceError = NotFound("There is no such page.")
         if error.status_code == MethodNotAllowed.status:
+            above = self._page_above(http_request)
+            if above is not None:
+                return RedirectResponse(above, HTTPStatus.SEE_OTHER, headers=HEADERS)
             refused = MethodNotAllowed([], "This page does not take that method.")
         response = await self._answer(http_request, _refusal_handler(refused), NOTHING_SENT)
         response.headers.update(error.headers or {})  # Allow, with 405
         return response
+
+    def _page_above(self, http_request: Request) -> str | None:
+        """Returns the nearest page above an address that takes a form only, for who opens that
+        address again: the browser has it in its address bar after a form that was refused.
+        """
+        path = http_request.url.path
+        while http_request.method in ("GET", "HEAD") and (path := path.rpartition("/")[0]):
+            scope = {**http_request.scope, "path": path}
+            if any(route.matches(scope)[0] is Match.FULL for route in self._app.routes):
+                return path
+        return None
 
 
 def portal_for(

@@ -75,7 +75,10 @@ class Visit(NamedTuple):
 
     @property
     def may_send(self) -> bool:
-        return self.may(Right.SEND)
+        """Returns whether pages lead to what sends a text. An operator who looks would be refused
+        there.
+        """
+        return self.operator_view is None and self.may(Right.SEND)
 
     def may(self, right: Right) -> bool:
         return right in users.RIGHTS[self.role]

@@ -183,6 +183,12 @@ async def test_without_credits_the_opt_out_holds_and_nothing_is_sent(line: Line)
     await line.says("STOP")
     assert line.out() == [("", "keyword")]
     assert len(replies(house)) == 2, "what was queued for the phone pays for the answer"
+    with house.db.write() as tx:
+        ledger.adjust_credits(tx, house.amina_id, 2, "bought", now_ms=clock.now_ms())
+    await line.says("STOP", sender="233201234568")
+    await line.says("STOP", sender="233201234568")
+    await line.says("STOP")
+    assert len(replies(house)) == 3, "each opt-out is confirmed once"
     house.assert_sound()
 
 

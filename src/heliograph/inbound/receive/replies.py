@@ -53,7 +53,22 @@ async def answer(tx: HotTx, replier: Replier, heeded: AppliedKeywords, now_ms: i
         for (owner, digits), each in sorted(last_by_phone.items())
         if (owner, int(digits)) in allowed and (text := _text(heeded, each)) is not None
     ]
-    return await replier.send(tx, replies) if replies else set()
+    if not replies:
+        return set()
+    sent = await replier.send(tx, replies)
+    await sql.NOT_CONFIRMED.rows(
+        tx,
+        [
+            sql.UnconfirmedPhone(owner.account_id, owner.sandbox, int(digits))
+            for owner, digits in map(_phone_of, sent.left_out)
+            if last_by_phone[owner, digits].action is KeywordAction.OPT_OUT
+        ],
+    )
+    return sent.carriers
+
+
+def _phone_of(reply: Reply) -> tuple[OptOutOwner, str]:
+    return OptOutOwner(reply.account_id, reply.sandbox), reply.phone.digits
 
 
 async def _due(tx: HotTx, heeded: AppliedKeywords) -> list[PhonesKeyword]:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from heliograph.base.clock import DAY_MS
-from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row, Text
+from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Nothing, Row, Text
 from heliograph.opt_outs.tables import of_phone
 
 # To a phone: no two services answer each other faster. The confirmation of an opt-out waits for
@@ -52,6 +52,27 @@ ALLOW: Final = BatchStatement(
     sqlite=f"""
         {_INTO} SELECT :account_id, :sandbox, :phone, :replied_at_ms, :confirmed_at_ms
         WHERE NOT {_IS_OURS.format(phone=":phone")} {_ON_CONFLICT}""",
+)
+
+
+class UnconfirmedPhone(Row, frozen=True):
+    """Names a phone whose opt-out was to be confirmed, and was not: its account has no credits."""
+
+    account_id: Id
+    sandbox: Bool
+    phone: BigInt
+
+
+# the next STOP is confirmed, if it can be
+NOT_CONFIRMED: Final = BatchStatement(
+    UnconfirmedPhone,
+    Nothing,
+    postgresql="""
+        UPDATE keyword_replies AS r SET confirmed_at_ms = NULL FROM :given AS g
+        WHERE r.account_id = g.account_id AND r.sandbox = g.sandbox AND r.phone = g.phone""",
+    sqlite="""
+        UPDATE keyword_replies SET confirmed_at_ms = NULL
+        WHERE account_id = :account_id AND sandbox = :sandbox AND phone = :phone""",
 )
 
 

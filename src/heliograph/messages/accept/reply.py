@@ -35,6 +35,13 @@ class Reply(NamedTuple):
     outlives_opt_outs: bool
 
 
+class SentReplies(NamedTuple):
+    """Says which carriers have something to send, and which replies were left out."""
+
+    carriers: set[int]
+    left_out: list[Reply]
+
+
 class Replier:
     """Sends replies on behalf of one process. It calls `on_queued(carrier_ids)` when something was
     queued. They stand before all bulk, and pass opt-outs.
@@ -50,10 +57,9 @@ class Replier:
         """Returns a replier that queues where an acceptor of the same process does."""
         return cls(acceptor.cache, acceptor.on_queued)
 
-    async def send(self, tx: HotTx, replies: Sequence[Reply]) -> set[int]:
+    async def send(self, tx: HotTx, replies: Sequence[Reply]) -> SentReplies:
         """Stores, charges and queues replies, within a transaction that has locked no wallets but
-        theirs. Returns the carriers that have something to send. What an account has no credits
-        for, or may not send, is left out.
+        theirs. What an account has no credits for, or may not send, is left out.
         """
         started_s = clock.monotonic_s()
         tariff = await tariff_of(self._cache)
@@ -69,13 +75,19 @@ class Replier:
                 batch.decide(request, known, tariff)
                 for request, known in zip(requests, facts, strict=True)
             ]
-        if all(isinstance(result, ServiceError) for result in results):
-            return set()
+        left_out = [
+            reply
+            for reply, result in zip(replies, results, strict=True)
+            if isinstance(result, ServiceError)
+        ]
+        if len(left_out) == len(replies):
+            return SentReplies(set(), left_out)
         await store_sql.store(tx, batch.rows())
         await store_sql.store_answers(tx, answering_sends(batch.accepted))
         await batch.emit_low_balance(tx)
         batch.count()
-        return {run.carrier_id for accepted in batch.accepted for run in accepted.priced.runs}
+        carriers = {run.carrier_id for accepted in batch.accepted for run in accepted.priced.runs}
+        return SentReplies(carriers, left_out)
 
     def wake(self, carrier_ids: set[int]) -> None:
         """Tells the carriers that something was queued for them. It is called after the commit."""

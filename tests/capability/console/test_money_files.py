@@ -61,6 +61,7 @@ def test_the_ledger_is_saved_of_all_accounts_or_of_one(
         ("account=nobody&month=&format=csv", "was not found"),
         ("account=&month=2026-13&format=csv", "must be a year and a month"),
         ("account=&month=2026-113&format=csv", "must be a year and a month"),
+        ("account=&month=9998-01&format=csv", "must be a month that has begun"),
         ("account=&month=&format=xls", "must be one of csv, beancount"),
     ):
         refused = visitor.get(f"{path}/export?{query}")

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.base import clock
 from heliograph.base.csv.cells import DELIMITER, line_of, neutralize
 from heliograph.base.paging import PageWanted, Span, first_id_of
 from heliograph.base.short_texts import invalid_field
@@ -55,7 +56,9 @@ class MonthStatement(NamedTuple):
 
 
 def read_month(month: str) -> Span:
-    """Returns the time of a month in UTC, such as 2026-11. Raises InvalidRequest."""
+    """Returns the time of a month in UTC, such as 2026-11, which has begun. Raises
+    InvalidRequest.
+    """
     try:
         if not _MONTH.fullmatch(month):
             raise ValueError
@@ -66,7 +69,10 @@ def read_month(month: str) -> Span:
         raise invalid_field(
             "month", f"must be a year and a month such as 2026-11, not {month[:20]!r}"
         ) from error
-    return Span(int(begins.timestamp()) * 1_000, int(ends.timestamp()) * 1_000)
+    since_ms, until_ms = int(begins.timestamp()) * 1_000, int(ends.timestamp()) * 1_000
+    if since_ms > clock.now_ms():
+        raise invalid_field("month", f"must be a month that has begun (in UTC), not {month!r}")
+    return Span(since_ms, until_ms)
 
 
 def statement(tx: Connection, account_id: str, month: str) -> MonthStatement:

@@ -26,7 +26,6 @@ from tests.support.portal.routes import (
 )
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
-# what a page writes down of whoever only looks, or tries
 # these say by themselves who asks, or are for everybody
 OPEN = {
     "/",
@@ -41,14 +40,6 @@ OPEN = {
     "/portal/sign-up/{link}",
     "/portal/language/{language}",
 }
-SIGN_IN_FORMS = (
-    "/portal/sign-in",
-    "/portal/sign-in/mail",
-    "/portal/sign-in/code",
-    "/portal/sign-in/passkey",
-    "/portal/sign-up",
-    "/portal/sign-up/x",
-)
 OWN = {
     "/portal/sign-out",
     "/portal/you",
@@ -299,24 +290,21 @@ def test_every_form_refuses_a_missing_token_and_a_foreign_origin(
 ) -> None:
     visitor.sign_in(EMAIL, amina_id)
     before = contents(db)
-    own = [
-        ("POST", path)
-        for path in (
-            "/portal/sign-in",
-            "/portal/sign-in/mail",
-            "/portal/sign-in/code",
-            "/portal/sign-in/passkey",
-            *OWN,
-        )
-        if path != "/portal/you"
+    forms = [
+        asked_of(route, there).path
+        if "{account}" in route.path
+        else route.path.replace("{link}", "of-nobody")
+        for route in portal.routes
+        if "POST" in (route.methods or ())
     ]
-    for method, path in [*asked(portal, there), *own]:
-        if method != "POST":
-            continue
+    assert {"/portal/sign-up/of-nobody", "/portal/invitation/of-nobody", *OWN - {"/portal/you"}} < {
+        *forms
+    }
+    for path in forms:
         visitor.get(home_of(db, amina_id))
-        # without a body there is no file to read, and no token either
-        refused = {400} if path.endswith(WITH_A_FILE) else {403}
-        assert {visitor.post_as_it_is(path).status_code} == refused, path
+        file = {"file": b"phone"} if path.endswith(WITH_A_FILE) else None
+        form = {"do": "send"}
+        assert visitor.post_as_it_is(path, data=form, files=file).status_code == 403, path
         for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
             assert visitor.post(path, headers=headers).status_code == 403, path
     assert visitor.get(home_of(db, amina_id)).status_code == 200

@@ -6,7 +6,7 @@ import hashlib
 import re
 import secrets
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -201,6 +201,13 @@ def page(
     if before_id is not None:
         query = query.where(api_keys.c.id < before_id)
     return [_of_row(row) for row in tx.execute(query)]
+
+
+def names_of(tx: Connection, account_id: str, key_ids: Collection[str]) -> dict[str, str]:
+    """Returns the names of those of these keys that are the account's, by their raw ids."""
+    query = sa.select(api_keys.c.id, api_keys.c.name)
+    of_account = (api_keys.c.account_id == account_id) & api_keys.c.id.in_(key_ids)
+    return {row.id: row.name for row in tx.execute(query.where(of_account))}
 
 
 def owners_of(

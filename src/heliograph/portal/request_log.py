@@ -19,7 +19,6 @@ from heliograph.requests import LoggedRequest, RequestFilter
 
 FIELDS: Final = ("mode", "show", "id")
 SHOW: Final = {"failures": True, "successes": False}
-KEYS_NAMED_MAX: Final = 1_000  # of an account: as many as one list of keys has
 
 
 def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
@@ -33,7 +32,7 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         status=400 if errors else 200,
         visit=visit,
         requests=[(requests.text_id(logged), logged) for logged in found.rows],
-        key_names=_key_names(tx, visit) if found.rows else {},
+        key_names=keys.names_of(tx, visit.account.id, {logged.key_id for logged in found.rows}),
         older=found.older,
         typed=typed,
         is_filtered=any(typed.get(name) for name in FIELDS if name != "mode"),
@@ -77,9 +76,3 @@ def _request_id(query: Query) -> str | None:
             )
         )
     return raw
-
-
-def _key_names(tx: Connection, visit: Visit) -> dict[str, str]:
-    """Returns the names of the account's keys by their raw ids."""
-    found = keys.page(tx, limit=KEYS_NAMED_MAX, account_id=visit.account.id, before_id=None)
-    return {key.id: key.name for key in found}

@@ -59,6 +59,7 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         request,
         visit=visit,
         endpoints=[_record(endpoint, visit) for endpoint in found],
+        kinds=len(KINDS),
         may_add=visit.may(Right.WEBHOOKS),
     )
 

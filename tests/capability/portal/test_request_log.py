@@ -2,8 +2,9 @@
 
 import pytest
 
-from heliograph import requests
+from heliograph import keys, requests
 from heliograph.api.api import new_request_id
+from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.requests import LoggedRequest
 from heliograph.requests.request_log import FAILURES_MAX
@@ -11,7 +12,9 @@ from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
 
 
-def note(db: Database, account_id: str, status: int, *, sandbox: bool = False) -> str:
+def note(
+    db: Database, account_id: str, status: int, *, sandbox: bool = False, key_id: str = "0" * 32
+) -> str:
     """Stores a request as the API does, and returns its request id."""
     request_id = new_request_id()
     with db.write() as tx:
@@ -21,7 +24,7 @@ def note(db: Database, account_id: str, status: int, *, sandbox: bool = False) -
                 LoggedRequest(
                     request_id.removeprefix("req_"),
                     account_id,
-                    key_id="0" * 32,
+                    key_id=key_id,
                     sandbox=sandbox,
                     method="POST",
                     endpoint="/sms/send",
@@ -69,6 +72,26 @@ def test_requests_are_found_by_outcome_by_mode_and_by_id(
 def test_the_page_says_how_many_failures_are_kept(visitor: Visitor, home: str) -> None:
     assert FAILURES_MAX == 5
     assert "failures, at most five a second," in visitor.get(f"{home}/requests").text
+
+
+def test_the_oldest_of_many_keys_is_named(
+    visitor: Visitor, db: Database, amina_id: str, home: str
+) -> None:
+    with db.write() as tx:
+        oldest, *_ = [
+            keys.issue(
+                tx,
+                amina_id,
+                name=f"shop {number}",
+                sandbox=False,
+                tier="standard",
+                permissions=["all"],
+                now_ms=clock.now_ms(),
+            ).record.id
+            for number in range(1_001)
+        ]
+    note(db, amina_id, 400, key_id=oldest)
+    assert ">shop 0</td>" in visitor.get(f"{home}/requests").text
 
 
 def test_a_long_log_has_pages(visitor: Visitor, db: Database, amina_id: str, home: str) -> None:

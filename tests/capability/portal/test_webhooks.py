@@ -15,6 +15,7 @@ from heliograph.users import Role
 from heliograph.users.sign_ins import FRESH_MS
 from heliograph.webhooks import endpoints, history
 from heliograph.webhooks.endpoints import WebhookEndpoint
+from heliograph.webhooks.tables import KINDS
 from tests.support.api.service import Loop
 from tests.support.capability.webhooks import (
     NOWHERE,
@@ -54,8 +55,23 @@ def test_an_endpoint_is_added_and_its_secret_shown(
     listed = visitor.get(f"{home}/webhooks").text
     assert f'href="{path_of(home, made)}">{URL}</a>' in listed
     assert not SECRET.search(listed)
+    assert ">message.failed</td>" in listed
     visitor.get(path_of(home, made))
     assert secret in html.unescape(visitor.post(f"{path_of(home, made)}/secret").text)
+
+
+def test_an_endpoint_of_all_kinds_hears_everything_and_one_of_five_does_not(
+    visitor: Visitor, home: str
+) -> None:
+    for number, kinds in enumerate((KINDS, KINDS[:5])):
+        visitor.get(f"{home}/webhooks/new")
+        chosen = {f"hears {kind}": "yes" for kind in kinds}
+        visitor.post(f"{home}/webhooks/new", {"url": f"{URL}/{number}", "mode": "live", **chosen})
+    listed = visitor.get(f"{home}/webhooks").text
+    assert (listed.count(">everything</td>"), listed.count(f">{', '.join(KINDS[:5])}</td>")) == (
+        1,
+        1,
+    )
 
 
 @pytest.mark.judged_in_python

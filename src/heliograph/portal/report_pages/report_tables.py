@@ -17,6 +17,7 @@ from heliograph.messages.reports.rollup_reports import (
     MessageFigures,
     ReportOf,
     ReportPart,
+    ReportSpan,
     within_s,
 )
 from heliograph.messages.tables import ERROR_CODES
@@ -53,10 +54,11 @@ class StatusLine(NamedTuple):
 
 
 class AccountReport(NamedTuple):
-    """Holds all figures of a report."""
+    """Holds all figures of a report. `before` is as many days before, as one part."""
 
     days: list[ReportPart]
     groups: list[GroupFigures]
+    before: list[ReportPart]
 
     @property
     def total(self) -> ComparedFigures:
@@ -69,19 +71,24 @@ class AccountReport(NamedTuple):
     def delays(self) -> tuple[int, ...]:
         return rollup_reports.delays_of(self.days)
 
+    @property
+    def delays_before(self) -> tuple[int, ...]:
+        return rollup_reports.delays_of(self.before)
+
 
 def read_report(tx: Connection, visit: Visit, wanted: ReportQuery) -> AccountReport:
     """Reads the figures of the days that are wanted, and of as many before them."""
     of = ReportOf(visit.account.id, sandbox=wanted.mode == "sandbox")
     spans = rollup_reports.spans_of_days(wanted.first, wanted.last, wanted.zone)
+    before_ms = rollup_reports.midnight_ms(wanted.first_before, wanted.zone)
+    start_ms = spans[0].start_ms
     groups = rollup_reports.groups_of(
-        tx,
-        of,
-        before_ms=rollup_reports.midnight_ms(wanted.first_before, wanted.zone),
-        start_ms=spans[0].start_ms,
-        end_ms=spans[-1].end_ms,
+        tx, of, before_ms=before_ms, start_ms=start_ms, end_ms=spans[-1].end_ms
     )
-    return AccountReport(rollup_reports.parts_of(tx, of, spans), groups)
+    before = ReportSpan(before_ms, start_ms - before_ms, 1)
+    return AccountReport(
+        rollup_reports.parts_of(tx, of, spans), groups, rollup_reports.parts_of(tx, of, [before])
+    )
 
 
 def countries(report: AccountReport) -> list[ReportLine]:

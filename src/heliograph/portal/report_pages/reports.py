@@ -86,6 +86,8 @@ def _figures(tx: Connection, visit: Visit, wanted: ReportQuery) -> dict[str, Any
         "total": report.total,
         "half": within_s(report.delays, 0.5),
         "most": within_s(report.delays, 0.95),
+        "half_before": within_s(report.delays_before, 0.5),
+        "most_before": within_s(report.delays_before, 0.95),
         "plot": plot_of("days", _("By day"), DAY, report.days),
         "outcomes": report_tables.status_lines(report.total),
         "tables": [

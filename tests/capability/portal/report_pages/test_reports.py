@@ -44,7 +44,7 @@ def test_a_report_adds_up_the_account_and_the_mode_alone_beside_the_days_before(
     rolled_up(db, amina_id, now_ms, **delivered)
     rolled_up(db, amina_id, now_ms, type="otp", failed=1, expired=1, segments=1)
     rolled_up(db, amina_id, now_ms - day_ms, country_code="NG", sender="MANGO", sent=4, segments=4)
-    rolled_up(db, amina_id, now_ms - 8 * day_ms, delivered=4, within_5_s=4)
+    rolled_up(db, amina_id, now_ms - 8 * day_ms, delivered=4, within_10_s=4, credits=5)
     rolled_up(db, amina_id, now_ms, sandbox=True, delivered=50)
     rolled_up(db, chidi, now_ms, delivered=70)
     shown = figures(visitor.get(f"{home}/reports?days=7").text)
@@ -52,7 +52,11 @@ def test_a_report_adds_up_the_account_and_the_mode_alone_beside_the_days_before(
     assert shown["Delivered"] == "37.5 %"
     assert shown["Half of it arrived"] == "within 5 s"
     assert shown["Credits"] == "6"
-    assert "+100\u00a0%, before: 4" in visitor.get(f"{home}/reports?days=7").text
+    page = visitor.get(f"{home}/reports?days=7").text
+    assert "+100\u00a0%, before: 4" in page
+    assert "before: within 10 s" in page
+    assert "95 %: within 5 s, before: within 10 s" in page
+    assert ", before: 5</dd>" in page
     countries = table(visitor, home, "countries", "&days=7")
     assert [(line["country"], line["messages"], line["messages_before"]) for line in countries] == [
         ("GH", "4", "4"),

@@ -59,7 +59,7 @@ async def answer(tx: HotTx, replier: Replier, heeded: AppliedKeywords, now_ms: i
     await sql.NOT_CONFIRMED.rows(
         tx,
         [
-            sql.UnconfirmedPhone(owner.account_id, owner.sandbox, int(digits))
+            sql.TextingPhone(owner.account_id, owner.sandbox, int(digits))
             for owner, digits in map(_phone_of, sent.left_out)
             if last_by_phone[owner, digits].action is KeywordAction.OPT_OUT
         ],

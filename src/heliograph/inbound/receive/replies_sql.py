@@ -24,7 +24,9 @@ class WantedReply(Row, frozen=True):
     confirmed_at_ms: BigInt | None
 
 
-class AllowedReply(Row, frozen=True):
+class TextingPhone(Row, frozen=True):
+    """Names a phone that has texted an account in one mode."""
+
     account_id: Id
     sandbox: Bool
     phone: BigInt
@@ -44,7 +46,7 @@ _ON_CONFLICT: Final = f"""
     RETURNING account_id, sandbox, phone"""
 ALLOW: Final = BatchStatement(
     WantedReply,
-    AllowedReply,
+    TextingPhone,
     postgresql=f"""
         {_INTO} SELECT account_id, sandbox, phone, replied_at_ms, confirmed_at_ms
         FROM :given AS g WHERE NOT {_IS_OURS.format(phone="g.phone")}
@@ -55,17 +57,9 @@ ALLOW: Final = BatchStatement(
 )
 
 
-class UnconfirmedPhone(Row, frozen=True):
-    """Names a phone whose opt-out was to be confirmed, and was not: its account has no credits."""
-
-    account_id: Id
-    sandbox: Bool
-    phone: BigInt
-
-
-# the next STOP is confirmed, if it can be
+# of phones whose opt-out was not confirmed, for lack of credits: the next STOP is, if it can be
 NOT_CONFIRMED: Final = BatchStatement(
-    UnconfirmedPhone,
+    TextingPhone,
     Nothing,
     postgresql="""
         UPDATE keyword_replies AS r SET confirmed_at_ms = NULL FROM :given AS g
@@ -87,7 +81,7 @@ class AskedPhone(Row, frozen=True):
 
 SUPPRESSED: Final = BatchStatement(
     AskedPhone,
-    AllowedReply,
+    TextingPhone,
     postgresql=f"""
         SELECT g.account_id, g.sandbox, g.phone
         FROM :given AS g, LATERAL {of_phone("s.sender")} AS found

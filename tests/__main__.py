@@ -24,8 +24,6 @@ from tests.support.services import postgres
 # tests 8 were seen when all took 29 minutes instead of 11, because others had a part of the
 # processors; and 23 when it stood still for 5 s, but 20 of them had one fixture that failed.
 SECOND_TIME_MAX: Final = 15
-# dealt as tests/support/dealing.py says
-BESIDE: Final = ("--dist", "loadscope", "--no-loadscope-reorder")
 PROCESSES: Final = 6
 # of the trials: most of them measure, or need both processors
 TRIAL_PROCESSES: Final = 3
@@ -55,7 +53,7 @@ def run_all(preparing: "subprocess.Popen[str]") -> int:
         beside = TRIAL_PROCESSES if is_trials else PROCESSES
         patience = ("-o", f"faulthandler_timeout={TRIAL_HANGS_AFTER_S}") if is_trials else ()
         processes = f"{beside}*popen//python={python}"
-        status = pytest(*BESIDE, "--tx", processes, "--durations=15", *patience)
+        status = pytest(*dealing.ARGUMENTS, "--tx", processes, "--durations=15", *patience)
     failed = failures() if status == TESTS_FAILED else []
     if not failed or len(set(map(dealing.unit_of, failed))) > SECOND_TIME_MAX:
         return status

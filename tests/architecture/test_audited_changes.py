@@ -12,6 +12,7 @@ from typing import Any
 from heliograph.portal.handlers import PageRoute
 from heliograph.portal.pages import OF_ACCOUNT, PAGES
 from heliograph.portal.settings_pages.audit_log import ACTIONS
+from tests.support.sources import nodes_of
 
 # they send texts and samples, or only count
 CHANGE_NOTHING = {
@@ -52,14 +53,14 @@ def actions_in(source: Path) -> Iterator[str]:
     """Yields the actions that a file writes. Of an action that ends in a button's name, it yields
     what stands before.
     """
-    for node in ast.walk(ast.parse(source.read_text())):
+    for node in nodes_of(ast.parse(source.read_text())):
         if not isinstance(node, ast.Call):
             continue
         called = node.func
         name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
         if name not in AUDITS:
             continue
-        for value in ast.walk(node):
+        for value in nodes_of(node):
             if isinstance(value, ast.JoinedStr) and isinstance(value.values[0], ast.Constant):
                 yield str(value.values[0].value)
             elif isinstance(value, ast.Constant) and isinstance(value.value, str):

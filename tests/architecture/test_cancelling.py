@@ -5,7 +5,7 @@ lost CancelledError is a task that never ends.
 import ast
 from collections.abc import Iterator
 
-from tests.support.sources import PACKAGE, nodes_of, sources
+from tests.support.sources import PACKAGE, code_of, nodes_of, sources
 
 ANY_ERROR = ("Exception", "BaseException")
 
@@ -16,12 +16,12 @@ def handlers(tree: ast.AST) -> Iterator[ast.ExceptHandler]:
     """
     for node in nodes_of(tree):
         if isinstance(node, ast.Try) and any(
-            awaits(part) for statement in node.body for part in ast.walk(statement)
+            awaits(part) for statement in node.body for part in nodes_of(statement)
         ):
             yield from (
                 handler
                 for handler in node.handlers
-                if handler.type is None or ast.unparse(handler.type) in ANY_ERROR
+                if handler.type is None or code_of(handler.type) in ANY_ERROR
             )
 
 
@@ -35,8 +35,8 @@ def goes_on(handler: ast.ExceptHandler) -> bool:
 
 def asks(handler: ast.ExceptHandler) -> bool:
     return any(
-        isinstance(node, ast.Call) and ast.unparse(node.func) == "cancelling.raise_if_cancelled"
-        for node in ast.walk(handler)
+        isinstance(node, ast.Call) and code_of(node.func) == "cancelling.raise_if_cancelled"
+        for node in nodes_of(handler)
     )
 
 

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from fnmatch import fnmatch
 
-from tests.support.sources import PACKAGE, Source, nodes_of, sources
+from tests.support.sources import PACKAGE, Source, code_of, nodes_of, sources
 
 MAY_OPEN_A_TRANSACTION = {
     "*/api.py": "a request is a transaction",
@@ -134,7 +134,7 @@ def _transactions(source: Source) -> Iterator[tuple[int, str]]:
         ):
             yield node.lineno, node.value
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            method, receiver = node.func.attr, ast.unparse(node.func.value)
+            method, receiver = node.func.attr, code_of(node.func.value)
             if method in OPENERS_OF_DRIVERS or (
                 method in OPENERS_OF_OURS and receiver.split(".")[-1] in OUR_DATABASE
             ):

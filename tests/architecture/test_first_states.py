@@ -15,7 +15,7 @@ from heliograph.jobs.pruning import KEPT
 from heliograph.otp.tables import otps
 from heliograph.webhooks.tables import webhook_deliveries
 from tests.support.parsed import named_in, spelled_out
-from tests.support.sources import nodes_of
+from tests.support.sources import code_of, nodes_of
 from tests.support.stored_states import INSERTED, TABLES, governed
 
 
@@ -51,7 +51,7 @@ def _first_states(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
     for node in nodes_of(tree):
         if isinstance(node, ast.JoinedStr):
             yield from _states_in_text(node, named)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".values"):
+        elif isinstance(node, ast.Call) and code_of(node.func).endswith(".values"):
             target = spelled_out(node.func, named)
             found = re.search(r"\binsert\(\s*(?:\w+\.)*?(\w+)\)|\b(\w+)\.insert\(\)", target)
             table = (found[1] or found[2]) if found else ""
@@ -139,7 +139,7 @@ def _free_deletions(tree: ast.Module) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.stmt) and not isinstance(
             node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
         ):
-            text = ast.unparse(node)
+            text = code_of(node)
             for found in DELETION.finditer(text):
                 table = found[1] or found[2] or found[3]
                 if table in ENDING_IN_SOME and ".may_become(NO_ROW)" not in text:

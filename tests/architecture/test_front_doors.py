@@ -257,7 +257,7 @@ def _uses(source: Source) -> set[tuple[str, str]]:
         if used.name:
             found.add((used.module, used.name))
     # a limit that a command names, and loads when somebody exceeds it (cli/checked_values.py)
-    for node in ast.walk(source.tree):
+    for node in nodes_of(source.tree):
         if isinstance(node, ast.Call):
             given = [each.value for each in node.args if isinstance(each, ast.Constant)]
             names = [each for each in given if isinstance(each, str)]

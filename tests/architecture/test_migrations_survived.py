@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.sources import PACKAGE
+from tests.support.sources import PACKAGE, code_of, nodes_of
 
 FREE = "0010"  # the last one that was run with all processes stopped
 # the newest schema of the version before this one: set it anew with each release
@@ -42,7 +42,7 @@ def objections(code: str) -> list[str]:
         return ["readable_by without contracts: an expansion changes nothing for any version"]
     calls = [
         node
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and isinstance(node.func.value, ast.Name)
@@ -65,11 +65,11 @@ def _named_tables(tree: ast.AST) -> Iterator[tuple[str, object]]:
     """Yields the variables that stand for a table, `name = sa.table("table", …)`, each
     with its table.
     """
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if (
             isinstance(node, ast.Assign)
             and isinstance(node.value, ast.Call)
-            and ast.unparse(node.value.func) == "sa.table"
+            and code_of(node.value.func) == "sa.table"
         ):
             yield from (
                 (target.id, _value(node.value.args[0]))
@@ -111,7 +111,7 @@ def _objections(call: ast.Call, made: set[str], alone: bool) -> Iterator[str]:
                 "it writes to a table that is there, or does what cannot be seen: only what this"
                 " migration made may be filled"
             )
-    elif name != "bulk_insert" or ast.unparse(call.args[0]) not in made:
+    elif name != "bulk_insert" or code_of(call.args[0]) not in made:
         yield f"op.{name} is no expansion"
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from heliograph.base import clock
 from tests.support.parsed import named_in, texts_of
-from tests.support.sources import PACKAGE, nodes_of, sources
+from tests.support.sources import PACKAGE, code_of, nodes_of, sources
 
 SPANS: Final = {"MINUTE_MS": clock.MINUTE_MS, "HOUR_MS": clock.HOUR_MS, "DAY_MS": clock.DAY_MS}
 # what the alarms' rule judges by
@@ -97,7 +97,7 @@ def test_ledger_entries_are_inserted_by_one_file() -> None:
 
 def test_low_balance_alarms_are_judged_by_one_function() -> None:
     judged = [
-        f"{source.path}:{node.lineno} {ast.unparse(node)}: ask alarm.judge"
+        f"{source.path}:{node.lineno} {code_of(node)}: ask alarm.judge"
         for source in sources(PACKAGE)
         for node in nodes_of(source.tree)
         if isinstance(node, ast.Compare | ast.BoolOp)
@@ -125,7 +125,7 @@ def test_only_these_files_give_a_request_its_idempotency_key() -> None:
         source.path
         for source in sources(PACKAGE)
         for node in nodes_of(source.tree)
-        if (isinstance(node, ast.Call) and ast.unparse(node.func) in ("ScopedKey", "run_once"))
+        if (isinstance(node, ast.Call) and code_of(node.func) in ("ScopedKey", "run_once"))
         or (
             isinstance(node, ast.Attribute)
             and isinstance(node.ctx, ast.Store)
@@ -149,10 +149,10 @@ def test_a_form_is_done_once_by_one_file() -> None:
     }
     assert naming == {ONCE, *NAME_ONCE}
     shown = {
-        f"{source.path}: {ast.unparse(keyword)}"
+        f"{source.path}: {code_of(keyword)}"
         for source in portal
         for node in nodes_of(source.tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "page"
+        if isinstance(node, ast.Call) and code_of(node.func) == "page"
         for keyword in node.keywords
         if keyword.arg == "once"
     }
@@ -182,7 +182,7 @@ def test_files_in_csv_are_read_by_one_room() -> None:
         source.path
         for source in sources(PACKAGE)
         for node in nodes_of(source.tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("read_records")
+        if isinstance(node, ast.Call) and code_of(node.func).endswith("read_records")
     }
     assert reading == {"base/csv/reader.py"}
 
@@ -215,7 +215,7 @@ def test_bodies_of_requests_are_compared_by_one_function() -> None:
         for source in sources(PACKAGE)
         for node in nodes_of(source.tree)
         if isinstance(node, ast.Compare)
-        and any("sha256" in ast.unparse(value) for value in _compared(node))
+        and any("sha256" in code_of(value) for value in _compared(node))
     }
     assert comparing - set(COMPARE_OTHER_HASHES) == {KEYS}
     assert set(COMPARE_OTHER_HASHES) < comparing
@@ -260,7 +260,7 @@ def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
             continue
         if isinstance(target, ast.Name) and target.id.isupper() and node.value is not None:
             number = _number_of(node.value)
-            value = ast.unparse(node.value) if number is None else f"{number:g}"
+            value = code_of(node.value) if number is None else f"{number:g}"
             if not value.startswith("TypeVar("):
                 yield target.id, value
 
@@ -332,6 +332,6 @@ def _inserts_into(table: str, tree: ast.Module) -> bool:
         re.search(
             rf"(?i:INSERT\s+(?:OR\s+\w+\s+)?INTO)\s+(?:public\.)?\"?(?:{table}\b|{{{either}\.name)|\b{either}\.insert\("
             rf"|(?i:\binsert)\(\s*(?:table=)?\s*[\"']?(?:\w+\.)*{either}\b",
-            ast.unparse(tree),
+            code_of(tree),
         )
     )

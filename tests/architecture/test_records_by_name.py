@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 import pytest
 
-from tests.support.sources import PACKAGE, nodes_of, sources
+from tests.support.sources import PACKAGE, code_of, nodes_of, sources
 
 _ASKING: Final = {"execute", "exec_driver_sql", "fetch", "fetchrow", "stream"}
 _ONE_OR_MORE: Final = {"all", "one", "one_or_none", "first", "fetchone", "fetchall", "partitions"}
@@ -36,7 +36,7 @@ Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 def test_records_take_the_columns_of_their_fields_names() -> None:
     found = [
-        (source.path, f"{source.path}:{node.lineno} {ast.unparse(node)[:80]}")
+        (source.path, f"{source.path}:{node.lineno} {code_of(node)[:80]}")
         for source in sources(PACKAGE)
         if not source.path.startswith("migrations/")
         for node in _filled_by_place(source.tree)
@@ -131,9 +131,7 @@ def _listed_by_hand(tree: ast.AST) -> Iterator[ast.expr]:
     for node in nodes_of(tree):
         if isinstance(node, ast.JoinedStr):
             text = "".join(
-                str(part.value)
-                if isinstance(part, ast.Constant)
-                else f"{{{ast.unparse(part.value)}}}"
+                str(part.value) if isinstance(part, ast.Constant) else f"{{{code_of(part.value)}}}"
                 for part in node.values
                 if isinstance(part, ast.Constant | ast.FormattedValue)
             )
@@ -153,7 +151,7 @@ def _filled_by_place(tree: ast.AST) -> Iterator[ast.expr]:
     functions: list[ast.AST] = [node for node in nodes_of(tree) if isinstance(node, Function)]
     for part in functions or [tree]:  # a name stands for rows in its own function
         rows = _names_of_rows(part)
-        for node in ast.walk(part):
+        for node in nodes_of(part):
             for by_place in _by_place(node, rows):
                 found[id(by_place)] = by_place
     yield from found.values()
@@ -172,7 +170,7 @@ def _by_place(node: ast.AST, rows: set[str]) -> Iterator[ast.expr]:
 
 
 def _fills(call: ast.Call, rows: set[str]) -> bool:
-    name = ast.unparse(call.func).rpartition(".")[2].lstrip("_")
+    name = code_of(call.func).rpartition(".")[2].lstrip("_")
     is_all = len(call.args) == 1 and not call.keywords
     return name == "starmap" or (
         name[:1].isupper()
@@ -184,9 +182,7 @@ def _fills(call: ast.Call, rows: set[str]) -> bool:
 
 
 def _drops_the_rest(target: ast.Tuple) -> bool:
-    return any(
-        isinstance(each, ast.Starred) and ast.unparse(each.value) == "_" for each in target.elts
-    )
+    return any(isinstance(each, ast.Starred) and code_of(each.value) == "_" for each in target.elts)
 
 
 def _names_of_rows(part: ast.AST) -> set[str]:
@@ -194,7 +190,7 @@ def _names_of_rows(part: ast.AST) -> set[str]:
     for _ in range(2):  # from a query to its rows, and on to each of them
         names |= {
             name.id
-            for node in ast.walk(part)
+            for node in nodes_of(part)
             for target, value in _named(node)
             if _is_of_rows(value, names)
             for name in _last_names(target)
@@ -236,7 +232,7 @@ def _is_of_rows(value: ast.expr, rows: set[str]) -> bool:
         if name in _ASKING:
             return True
         return name in _ONE_OR_MORE and _is_of_rows(value.func.value, rows)
-    name = ast.unparse(value.func)
+    name = code_of(value.func)
     if name in _ASKING:
         return True
     return name in _OF_EACH and any(_is_of_rows(each, rows) for each in value.args)

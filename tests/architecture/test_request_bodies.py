@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from tests.support.sources import PACKAGE, sources
+from tests.support.sources import PACKAGE, code_of, sources
 
 # The functions that read a body into no record of their own, each with what they return.
 EXCEPTIONS: Final = {"read_preview_request": "the two parts of a campaign that a preview needs"}
@@ -26,14 +26,14 @@ def takes_body(node: ast.FunctionDef) -> bool:
         node.name.startswith("read_")
         and first is not None
         and first.annotation is not None
-        and (first.arg, ast.unparse(first.annotation)) == ("body", "dict[str, Any]")
+        and (first.arg, code_of(first.annotation)) == ("body", "dict[str, Any]")
     )
 
 
 def record_of(node: ast.FunctionDef) -> str:
     """Returns the name of what a function returns: of a tuple, that of its first value."""
     assert node.returns is not None
-    return ast.unparse(node.returns).removeprefix("tuple[").partition(",")[0]
+    return code_of(node.returns).removeprefix("tuple[").partition(",")[0]
 
 
 def is_named_by_rule(node: ast.FunctionDef) -> bool:

@@ -31,7 +31,7 @@ def _put_together() -> Iterator[str]:
             continue
         for function in nodes_of(source.tree):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                for node in ast.walk(function):
+                for node in nodes_of(function):
                     if isinstance(node, ast.JoinedStr) and STATEMENT.match(_text(node)):
                         yield f"{source.path}:{node.lineno} {_text(node)[:60]}"
 

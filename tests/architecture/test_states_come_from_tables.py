@@ -33,7 +33,7 @@ from tests.support.parsed import (
     spelled_out,
     texts_of,
 )
-from tests.support.sources import PACKAGE, nodes_of, sources
+from tests.support.sources import PACKAGE, code_of, nodes_of, sources
 from tests.support.stored_states import INSERTED, TABLES, Kept, governed
 
 NO_STATE_OF_A_TABLE: Final = {  # columns that are called like states, and why they have no table
@@ -231,7 +231,7 @@ def test_no_state_is_written_by_a_text_that_is_not_declared() -> None:
         for source in governed()
         for call in nodes_of(source.tree)
         if isinstance(call, ast.Call)
-        and ast.unparse(call.func).split(".")[-1] in ("text", "exec_driver_sql")
+        and code_of(call.func).split(".")[-1] in ("text", "exec_driver_sql")
         for _, text in texts_of(ast.Module([ast.Return(each) for each in call.args], []))
         if list(_written_freely(text))
     ]
@@ -253,16 +253,16 @@ def test_a_function_that_sets_what_it_is_given_is_given_no_state(path: str, name
         for source in sources(PACKAGE)
         if source.path.startswith(f"{room}/")
         for call in nodes_of(source.tree)
-        if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] == name
+        if isinstance(call, ast.Call) and code_of(call.func).split(".")[-1] == name
     ]
     assert calls
-    assert not [ast.unparse(call) for call in calls if columns_of(call) & states]
+    assert not [code_of(call) for call in calls if columns_of(call) & states]
 
 
 def test_the_code_names_a_state_by_its_constant_where_it_builds_a_statement() -> None:
     """The code says `columns.status == DRAFT`, for example, and not `columns.status == "draft"`."""
     wrong = [
-        f"{source.path}:{node.lineno} {ast.unparse(node)}"
+        f"{source.path}:{node.lineno} {code_of(node)}"
         for source in governed()
         for node in nodes_of(source.tree)
         if isinstance(node, ast.expr) and _has_a_literal_state(node)
@@ -338,7 +338,7 @@ def _updates_by_dictionary(
         return
     columns = {
         key.value
-        for part in ast.walk(call)
+        for part in nodes_of(call)
         if isinstance(part, ast.Dict)
         for key in part.keys
         if isinstance(key, ast.Constant) and isinstance(key.value, str)
@@ -361,7 +361,7 @@ def _tables_of(kind: str, text: str) -> Iterator[str]:
 
 def _has_a_literal_state(node: ast.expr) -> bool:
     if isinstance(node, ast.Compare):
-        return re.search(r"(\bc|columns)\.(status|state|outcome)$", ast.unparse(node.left)) is not (
+        return re.search(r"(\bc|columns)\.(status|state|outcome)$", code_of(node.left)) is not (
             None
         ) and any(
             isinstance(value, ast.Constant) and value.value in STATES for value in node.comparators

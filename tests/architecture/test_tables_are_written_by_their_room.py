@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from tests.support.imports import module_of
 from tests.support.parsed import texts_of
-from tests.support.sources import PACKAGE, Source, sources
+from tests.support.sources import PACKAGE, Source, code_of, nodes_of, sources
 
 # Files that write tables of other rooms, the tables, and why they do.
 WRITTEN_FROM_OUTSIDE: Final[Mapping[str, tuple[set[str], str]]] = {
@@ -225,7 +225,7 @@ def _in_calls(source: Source) -> Iterator[Write]:
     known = _Known(source)
     for part in _parts(source.tree):
         tables = _Tables(known, part)
-        for call in ast.walk(part):
+        for call in nodes_of(part):
             if isinstance(call, ast.Call):
                 yield from _in_call(source, call, tables)
 
@@ -254,7 +254,7 @@ def _assigned_in(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr]]:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             assigned.setdefault(node.targets[0].id, []).append(node.value)
         elif isinstance(node, ast.For | ast.comprehension):
-            for name in ast.walk(node.target):
+            for name in nodes_of(node.target):
                 if isinstance(name, ast.Name):
                     assigned.setdefault(name.id, []).append(node.iter)
     return assigned
@@ -262,7 +262,7 @@ def _assigned_in(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr]]:
 
 def _first_and_last(node: ast.expr) -> tuple[str, str]:
     """Returns the first and the last name of such as `sqlalchemy.sql.update`; else nothing."""
-    names = ast.unparse(node).split(".")
+    names = code_of(node).split(".")
     return (names[0], names[-1]) if all(map(str.isidentifier, names)) else ("", "")
 
 
@@ -283,13 +283,13 @@ class _Known:
         self.makers = set(WORDS)
         if source in sources(PACKAGE):
             self.values |= vars(importlib.import_module(module_of(source.path)))
-        for node in ast.walk(source.tree):  # some are imported in a function
+        for node in nodes_of(source.tree):  # some are imported in a function
             if isinstance(node, ast.ImportFrom) and node.module:
                 self._learn(node.module, node.names)
             elif isinstance(node, ast.Import):
                 names = [each for each in node.names if each.name.startswith("sqlalchemy")]
                 self.of_sqlalchemy |= {each.asname or "sqlalchemy" for each in names}
-        for node in ast.walk(source.tree):
+        for node in nodes_of(source.tree):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 first, last = _first_and_last(node.value)
                 if first in self.of_sqlalchemy and last in self.makers:
@@ -315,7 +315,7 @@ class _Tables:
         self._known = known.values
         self._of_sqlalchemy = known.of_sqlalchemy
         self._makers = known.makers
-        self._assigned = known.of_module | _assigned_in(ast.walk(part))
+        self._assigned = known.of_module | _assigned_in(nodes_of(part))
 
     def is_built(self, call: ast.Call) -> bool:
         """Returns whether the name of what is called is one that makes a statement that writes."""
@@ -341,7 +341,7 @@ class _Tables:
 
     def _in(self, node: ast.AST, deep: int) -> Iterator[str]:
         """Yields the tables that stand there, by names that stand for others at most so deep."""
-        for part in ast.walk(node):
+        for part in nodes_of(node):
             found: object = None
             if isinstance(part, ast.Name):
                 found = self._known.get(part.id)

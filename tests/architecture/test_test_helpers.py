@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from tests.support.sources import ROOT, nodes_of, sources
+from tests.support.sources import ROOT, code_of, nodes_of, sources
 
 TESTS = ROOT / "tests"
 PROGRAMS = {
@@ -77,7 +77,7 @@ def test_amina_is_one_actor_and_amina_id_the_id_of_one_account() -> None:
 def test_amina_is_who_she_is_wherever_a_test_names_her() -> None:
     """Her record, her key and her headers are called by other names."""
     others = [
-        f"tests/{source.path}:{node.lineno} {name} = {ast.unparse(value)[:60]}"
+        f"tests/{source.path}:{node.lineno} {name} = {code_of(value)[:60]}"
         for source in sources(TESTS)
         if not source.path.startswith("support/")
         for node in nodes_of(source.tree)
@@ -160,7 +160,7 @@ def _fixtures() -> Iterator[tuple[str, str]]:
         for node in nodes_of(source.tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 for decorator in node.decorator_list:
-                    if ast.unparse(decorator).startswith("pytest.fixture"):
+                    if code_of(decorator).startswith("pytest.fixture"):
                         yield source.path, _name_given(decorator) or node.name
 
 
@@ -197,6 +197,6 @@ def _imported(node: ast.AST) -> list[tuple[int, str]]:
     ],
 )
 def test_an_import_of_another_folder_of_tests_is_seen(line: str) -> None:
-    [(_, module)] = [found for node in ast.walk(ast.parse(line)) for found in _imported(node)]
+    [(_, module)] = [found for node in nodes_of(ast.parse(line)) for found in _imported(node)]
     assert module.startswith("tests.")
     assert not module.startswith("tests.support")

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 import pytest
 
-from tests.support.sources import PACKAGE, ROOT, nodes_of, sources
+from tests.support.sources import PACKAGE, ROOT, code_of, nodes_of, sources
 
 POSITIONAL_MAX: Final = 6
 STAR_STANDS_FOR: Final = 3
@@ -69,12 +69,12 @@ def test_no_row_is_read_by_place() -> None:
         for node in _places_read(tree)
     ]
     places = [
-        f"{path}:{node.lineno} {ast.unparse(node)}"
+        f"{path}:{node.lineno} {code_of(node)}"
         for path, node in found
-        if (path, ast.unparse(node)) not in OF_ONE_KIND
+        if (path, code_of(node)) not in OF_ONE_KIND
     ]
     assert not places, "\n".join(places)
-    assert {(path, ast.unparse(node)) for path, node in found} == OF_ONE_KIND
+    assert {(path, code_of(node)) for path, node in found} == OF_ONE_KIND
 
 
 def test_no_call_has_more_values_than_names() -> None:
@@ -87,11 +87,11 @@ def test_no_record_of_many_values_is_made_by_place(folder: str) -> None:
     many tests run commands.
     """
     found = [
-        f"{source.path}:{node.lineno} {ast.unparse(node.func)}"
+        f"{source.path}:{node.lineno} {code_of(node.func)}"
         for source in sources(ROOT / folder)
         for node in nodes_of(source.tree)
         if isinstance(node, ast.Call)
-        and ast.unparse(node.func).rpartition(".")[2][:1].isupper()
+        and code_of(node.func).rpartition(".")[2][:1].isupper()
         and _values_by_place(node) > POSITIONAL_MAX
     ]
     assert not found, "\n".join(found)
@@ -105,12 +105,12 @@ def test_no_tuple_has_more_values_than_names() -> None:
         for node in _long_tuples(source.tree)
     ]
     places = [
-        f"{path}:{node.lineno} {ast.unparse(node)}"
+        f"{path}:{node.lineno} {code_of(node)}"
         for path, node in found
-        if (path, ast.unparse(node)) not in LONGER_TUPLES
+        if (path, code_of(node)) not in LONGER_TUPLES
     ]
     assert not places, "\n".join(places)
-    assert {(path, ast.unparse(node)) for path, node in found} == LONGER_TUPLES.keys()
+    assert {(path, code_of(node)) for path, node in found} == LONGER_TUPLES.keys()
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_every_statement_of_the_hot_paths_is_declared() -> None:
         source.path
         for source in sources(PACKAGE)
         for node in nodes_of(source.tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("tx.fetch", "tx.over")
+        if isinstance(node, ast.Call) and code_of(node.func) in ("tx.fetch", "tx.over")
     }
     assert asking == ASKS_THE_DRIVER
 
@@ -276,13 +276,13 @@ def _subscripts_of_rows(tree: ast.AST) -> set[int]:
             names = {name for each in node.generators for name in _names(each.target)}
         elif isinstance(node, ast.For | ast.AsyncFor):
             # the groups of a match have numbers
-            names = set() if "finditer(" in ast.unparse(node.iter) else _names(node.target)
+            names = set() if "finditer(" in code_of(node.iter) else _names(node.target)
         elif isinstance(node, ast.Lambda):
             names = {each.arg for each in node.args.args}
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             names = {each.arg for each in _parameters(node.args) if _is_tuple(each.annotation)}
             names |= _rows_named_in(node)
-        for part in ast.walk(node) if names else ():
+        for part in nodes_of(node) if names else ():
             if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name):
                 found |= {id(part)} if part.value.id in names else set()
         if (
@@ -290,7 +290,7 @@ def _subscripts_of_rows(tree: ast.AST) -> set[int]:
             and _is_call_of_a_function(node.value)
             and not isinstance(node.slice, ast.Slice)
             and _is_place(node.slice)
-            and ast.unparse(node.slice) != "0"
+            and code_of(node.slice) != "0"
         ):
             found.add(id(node))
     return found
@@ -298,13 +298,13 @@ def _subscripts_of_rows(tree: ast.AST) -> set[int]:
 
 def _names(target: ast.expr) -> set[str]:
     """Returns the names that a loop gives to each of some values, or to their parts."""
-    return {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+    return {part.id for part in nodes_of(target) if isinstance(part, ast.Name)}
 
 
 def _rows_named_in(function: ast.AST) -> set[str]:
     """Returns the names that a function gives to the one row that a statement found."""
     named: set[str] = set()
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         if isinstance(node, ast.Assign) and _is_found(node.value):
             named |= {each.id for each in node.targets if isinstance(each, ast.Name)}
         elif isinstance(node, ast.NamedExpr) and _is_found(node.value):
@@ -327,9 +327,9 @@ def _is_tuple(annotation: ast.expr | None) -> bool:
         annotation = ast.parse(annotation.value, mode="eval").body
     if isinstance(annotation, ast.BinOp):  # such as `tuple[int, str] | None`
         return _is_tuple(annotation.left) or _is_tuple(annotation.right)
-    if not (isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "tuple"):
+    if not (isinstance(annotation, ast.Subscript) and code_of(annotation.value) == "tuple"):
         return False
-    return "..." not in ast.unparse(annotation.slice)
+    return "..." not in code_of(annotation.slice)
 
 
 def _long_tuples(tree: ast.AST) -> Iterator[ast.expr]:
@@ -349,7 +349,7 @@ def _is_long_type(node: ast.AST) -> bool:
             of_text = ast.parse(node.value, mode="eval")
         except SyntaxError:  # it is no type, but a text
             return False
-        return any(map(_is_long_type, ast.walk(of_text)))
+        return any(map(_is_long_type, nodes_of(of_text)))
     return (
         isinstance(node, ast.Subscript)
         and isinstance(node.value, ast.Name)
@@ -360,7 +360,7 @@ def _is_long_type(node: ast.AST) -> bool:
 
 
 def _long_answers(function: Function) -> Iterator[ast.Tuple]:
-    if function.returns is not None and _MANY.search(ast.unparse(function.returns)):
+    if function.returns is not None and _MANY.search(code_of(function.returns)):
         return
     inside: list[ast.AST] = [*function.body]
     while inside:
@@ -383,7 +383,7 @@ def _is_long(value: ast.Tuple) -> bool:
 
 def _values_by_place(call: ast.Call) -> int:
     """Returns how many values a call gives by place. Given to a record, a star stands for three."""
-    is_record = ast.unparse(call.func).rpartition(".")[2].lstrip("_")[:1].isupper()
+    is_record = code_of(call.func).rpartition(".")[2].lstrip("_")[:1].isupper()
     stars = sum(isinstance(each, ast.Starred) for each in call.args)
     return len(call.args) + (STAR_STANDS_FOR - 1) * stars * is_record
 
@@ -394,6 +394,6 @@ def _long_calls() -> Iterator[str]:
             if (
                 isinstance(node, ast.Call)
                 and _values_by_place(node) > POSITIONAL_MAX
-                and ast.unparse(node.func) not in VARIADIC
+                and code_of(node.func) not in VARIADIC
             ):
-                yield f"{path}:{node.lineno} {ast.unparse(node.func)}: {len(node.args)}"
+                yield f"{path}:{node.lineno} {code_of(node.func)}: {len(node.args)}"

@@ -13,7 +13,7 @@ import pytest
 from heliograph.database.transitions import NO_ROW
 from heliograph.webhooks.states import DELIVERED, DELIVERY, EXHAUSTED, MISSED, WAITING
 from tests.support.parsed import named_in, spelled_out
-from tests.support.sources import PACKAGE, sources
+from tests.support.sources import PACKAGE, code_of, nodes_of, sources
 from tests.support.stored_states import governed
 
 _ENDINGS: Final = (DELIVERED, EXHAUSTED, MISSED)
@@ -82,13 +82,13 @@ def test_a_statement_that_reads_the_queue_is_not() -> None:
 def _writers_of(tree: ast.Module) -> Iterator[str]:
     """Yields the names at the top of a module whose definitions write the queue."""
     for node in tree.body:
-        if WRITTEN.search(ast.unparse(node)):
+        if WRITTEN.search(code_of(node)):
             if isinstance(node, ast.AnnAssign):
-                yield ast.unparse(node.target)
+                yield code_of(node.target)
             elif isinstance(node, ast.Assign):
-                yield ast.unparse(node.targets[0])
+                yield code_of(node.targets[0])
             else:
-                yield getattr(node, "name", ast.unparse(node))
+                yield getattr(node, "name", code_of(node))
 
 
 # outcomes
@@ -113,9 +113,9 @@ def _outcomes_in(tree: ast.Module) -> Iterator[str]:
     """
     named = named_in(tree.body)
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("DeliveryRow"):
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Call) and code_of(node.func).endswith("DeliveryRow"):
             outcome: ast.AST = node.args[2]
             if isinstance(outcome, ast.Call):
-                outcome = functions[ast.unparse(outcome.func)]
+                outcome = functions[code_of(outcome.func)]
             yield spelled_out(outcome, named)

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from tests.support.sources import PACKAGE, Source, nodes_of, sources
+from tests.support.sources import PACKAGE, Source, code_of, nodes_of, sources
 
 PAUSES: Final = ("asyncio.sleep", "sleep", "asyncio.wait", "asyncio.wait_for")
 SURVIVES: Final = ("survive_faults", "cancelling.raise_if_cancelled")
@@ -112,7 +112,7 @@ def loops(found_in: tuple[Source, ...]) -> Iterator[Loop]:
         for thread in nodes_of(source.tree):
             if isinstance(thread, ast.FunctionDef):
                 for loop in _own(thread):
-                    if isinstance(loop, ast.While | ast.For) and any(map(_pauses, ast.walk(loop))):
+                    if isinstance(loop, ast.While | ast.For) and any(map(_pauses, nodes_of(loop))):
                         yield Loop(source.path, thread.name, loop.lineno)
                     if isinstance(loop, ast.Call) and _calls_later(loop, thread.name):
                         yield Loop(source.path, thread.name, loop.lineno)
@@ -122,7 +122,7 @@ def _pauses(node: ast.AST) -> bool:
     """Returns whether this makes a thread wait."""
     if not isinstance(node, ast.Call):
         return False
-    name = ast.unparse(node.func)
+    name = code_of(node.func)
     return (
         name == "time.sleep"
         or name.endswith(".wait")
@@ -132,8 +132,8 @@ def _pauses(node: ast.AST) -> bool:
 
 def _calls_later(call: ast.Call, function: str) -> bool:
     """Returns whether this has the event loop call the function later."""
-    return ast.unparse(call.func).endswith((".call_later", ".call_at")) and any(
-        ast.unparse(argument).removeprefix("self.") == function for argument in call.args[1:2]
+    return code_of(call.func).endswith((".call_later", ".call_at")) and any(
+        code_of(argument).removeprefix("self.") == function for argument in call.args[1:2]
     )
 
 
@@ -149,15 +149,15 @@ def _sleeps(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.Await)
         and isinstance(node.value, ast.Call)
-        and ast.unparse(node.value.func) in ("asyncio.sleep", "sleep")
+        and code_of(node.value.func) in ("asyncio.sleep", "sleep")
     )
 
 
 def _waits(node: ast.AST, pausing: set[str]) -> bool:
     if isinstance(node, ast.Await) and isinstance(node.value, ast.Call):
-        name = ast.unparse(node.value.func)
+        name = code_of(node.value.func)
         return name in PAUSES or name.endswith(".wait") or name.removeprefix("self.") in pausing
-    return _pauses(node) or (isinstance(node, ast.Call) and ast.unparse(node.func) in SURVIVES)
+    return _pauses(node) or (isinstance(node, ast.Call) and code_of(node.func) in SURVIVES)
 
 
 def test_a_loop_that_waits_is_repeat_or_until() -> None:

@@ -13,6 +13,8 @@ from typing import Final
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
+# of pytest, for whoever wants its tests dealt so
+ARGUMENTS: Final = ("--dist", "loadscope", "--no-loadscope-reorder")
 WAITING: Final = ("crash", "faults")
 WHOLE: Final = (
     "tests/faults/database/test_patroni.py",

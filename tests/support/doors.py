@@ -4,7 +4,7 @@ import ast
 from functools import cache
 
 from tests.support.imports import Import, names_of
-from tests.support.sources import PACKAGE, sources
+from tests.support.sources import PACKAGE, code_of, sources
 
 
 @cache
@@ -22,7 +22,7 @@ def handed_out() -> dict[str, frozenset[str]]:
 
 def _listed(tree: ast.Module) -> frozenset[str]:
     for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+        if isinstance(node, ast.Assign) and code_of(node.targets[0]) == "__all__":
             return frozenset(ast.literal_eval(node.value))
     return frozenset()
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
-from tests.support.sources import nodes_of
+from tests.support.sources import code_of, nodes_of
 
 ANY: Final = "*"  # a column whose name is not in the call
 
@@ -18,7 +18,7 @@ def texts_of(tree: ast.Module) -> Iterator[tuple[ast.Constant | ast.JoinedStr, s
         id(part)
         for node in nodes_of(tree)
         if isinstance(node, ast.JoinedStr)
-        for part in ast.walk(node)
+        for part in nodes_of(node)
         if part is not node
     }
     documentation = {id(node.value) for node in nodes_of(tree) if isinstance(node, ast.Expr)}
@@ -49,9 +49,9 @@ def named_in(trees: Iterable[ast.AST]) -> dict[str, str]:
     for node in (part for tree in trees for part in nodes_of(tree)):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
-            named[name] = f"{named.get(name, '')} {ast.unparse(node.value)}".strip()
+            named[name] = f"{named.get(name, '')} {code_of(node.value)}".strip()
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
-            named[node.target.id] = ast.unparse(node.value)
+            named[node.target.id] = code_of(node.value)
         elif isinstance(node, ast.ImportFrom):
             named.update({each.asname: each.name for each in node.names if each.asname})
     return named
@@ -62,17 +62,17 @@ def looped_in(tree: ast.AST, named: Mapping[str, str], wanted: Collection[str]) 
     looped: dict[str, str] = {}
     for node in nodes_of(tree):
         if isinstance(node, ast.For | ast.comprehension):
-            words = re.findall(r"\w+", ast.unparse(node.iter))
+            words = re.findall(r"\w+", code_of(node.iter))
             words += [word for name in words for word in re.findall(r"\w+", named.get(name, ""))]
             found = " ".join(dict.fromkeys(word for word in words if word in wanted))
-            names = [each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)]
+            names = [each.id for each in nodes_of(node.target) if isinstance(each, ast.Name)]
             looped.update(dict.fromkeys(names, found) if found else {})
     return looped
 
 
 def spelled_out(node: ast.AST, named: Mapping[str, str]) -> str:
     """Returns the text of an expression with what its names stand for; three names deep."""
-    text = ast.unparse(node)
+    text = code_of(node)
     for _ in range(3):
         text = re.sub(r"(?<![\w.])[A-Za-z_]\w*", lambda name: named.get(name[0], name[0]), text)
     return text

@@ -49,3 +49,9 @@ def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
     sources would take a second of a processor for that alone.
     """
     return tuple(ast.walk(tree))
+
+
+@cache
+def code_of(node: ast.AST) -> str:
+    """Returns what `ast.unparse` returns, and writes each node once, as `nodes_of` walks once."""
+    return ast.unparse(node)

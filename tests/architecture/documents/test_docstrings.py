@@ -19,7 +19,7 @@ from typing import Final
 
 import pytest
 
-from tests.support.sources import PACKAGE, ROOT, nodes_of, sources
+from tests.support.sources import PACKAGE, ROOT, code_of, nodes_of, sources
 
 FOLDERS: Final = (
     PACKAGE,
@@ -330,7 +330,7 @@ def _words(sentence: str) -> list[str]:
 
 def _is_command(node: Documented) -> bool:
     return isinstance(node, ast.FunctionDef) and any(
-        ".command(" in ast.unparse(each) for each in node.decorator_list
+        ".command(" in code_of(each) for each in node.decorator_list
     )
 
 
@@ -366,7 +366,7 @@ def _name(node: Documented) -> str:
 def _errors() -> set[str]:
     """Returns the names of all classes that are exceptions."""
     bases = {
-        node.name: {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+        node.name: {code_of(base).rpartition(".")[2] for base in node.bases}
         for folder in FOLDERS
         for source in sources(folder)
         for node in nodes_of(source.tree)

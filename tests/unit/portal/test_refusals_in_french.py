@@ -15,7 +15,7 @@ import heliograph
 from heliograph.base.errors import MethodNotAllowed, ServiceError
 from heliograph.portal import languages
 from heliograph.portal.languages import refusals
-from tests.support.sources import PACKAGE
+from tests.support.sources import PACKAGE, nodes_of
 
 VALUE: Final = "X7"  # what stands in the places of a sentence
 BY_API: Final = "it judges a request of a program, with its key"
@@ -166,7 +166,7 @@ def _sentences() -> Iterator[Said]:
     for path, module in MODULES.items():
         if any(path == none or path.startswith(f"{none}/") for none in NO_PAGE_ASKS):
             continue
-        for node in ast.walk(ast.parse((PACKAGE / path).read_text("utf-8"))):
+        for node in nodes_of(ast.parse((PACKAGE / path).read_text("utf-8"))):
             if isinstance(node, ast.Call):
                 text = _why(node, module)
                 if text is not None:

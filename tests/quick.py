@@ -26,14 +26,12 @@ from pathlib import Path
 from typing import Final
 
 from tests.support import collected, dealing
-from tests.support.sources import ROOT, Source, nodes_of, sources
+from tests.support.sources import ROOT, TESTS, Source, nodes_of, sources
 
 BEGAN_S: Final = time.monotonic()
 WITHIN_S: Final = 57.0  # since then; what is left of the minute is for make
-# one of them looks at the syntax trees of all sources for most of the time
-PROCESSES: Final = 3
+PROCESSES: Final = 2
 ON_SQLITE: Final = ("-k", "not postgresql")
-TESTS: Final = ROOT / "tests"
 MAIN: Final = ("origin/main", "main")
 # they start processes, and take minutes
 LONG: Final = ("crash/", "faults/", "browser/", "wire/", "property/machines/")

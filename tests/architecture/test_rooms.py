@@ -13,7 +13,7 @@ from graphlib import CycleError, TopologicalSorter
 import pytest
 
 from tests.support.imports import all_imports, module_of
-from tests.support.sources import PACKAGE, ROOT, sources
+from tests.support.sources import PACKAGE, ROOT, TESTS, sources
 
 FILES_IN_A_FOLDER_MAX = 25
 SHARE_OF_LINES_MAX = 0.12
@@ -22,7 +22,6 @@ WITHOUT_ORDER = {
     "migrations": "its folder is a list",
 }
 NO_ROOM = "migrations/versions/"  # a migration is written once and never changed
-TESTS = ROOT / "tests"
 OF_ROOMS = ("capability", "unit")  # the folders of tests that have the rooms of the code
 OF_NO_ROOM = {
     "capability/bench": "the measurements in bench/",

@@ -8,9 +8,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from tests.support.sources import ROOT, code_of, nodes_of, sources
+from tests.support.sources import TESTS, code_of, nodes_of, sources
 
-TESTS = ROOT / "tests"
 PROGRAMS = {
     "tests.fuzz.target": "what make fuzz runs, and the test of its corpus",
     "tests.quick": "make quick, and the test of what it chooses",

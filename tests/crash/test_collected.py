@@ -12,7 +12,11 @@ from tests.support import collected, trials
 
 TESTS = "tests/unit/base/test_paging.py"
 MODULE = "tests.unit.base.test_paging"
-SAYS = "import os, sys; print(sys.stdin.readline().strip(), %r in sys.modules, os.getpid())"
+SAYS = """
+import os, sys
+from tests.support.sources import sources
+print(sys.stdin.readline().strip(), %r in sys.modules, sources.cache_info().currsize, os.getpid())
+"""
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +28,9 @@ def python() -> Iterator[str]:
             yield words
 
 
-def test_it_has_imported_the_tests_and_has_streams_of_its_own(python: str) -> None:
+def test_it_has_the_tests_and_the_sources_and_streams_of_its_own(
+    python: str,
+) -> None:
     said = [
         subprocess.run(
             [*shlex.split(python), "-u", "-c", SAYS % MODULE],
@@ -36,8 +42,8 @@ def test_it_has_imported_the_tests_and_has_streams_of_its_own(python: str) -> No
         ).stdout.split()
         for k in ("first", "second")
     ]
-    assert [words[:2] for words in said] == [["first", "True"], ["second", "True"]]
-    assert said[0][2] != said[1][2]
+    assert [words[:3] for words in said] == [["first", "True", "2"], ["second", "True", "2"]]
+    assert said[0][3] != said[1][3]
 
 
 def test_xdist_runs_tests_in_it(python: str) -> None:

@@ -19,16 +19,8 @@ WAITING: Final = ("crash", "faults")
 WHOLE: Final = (
     "tests/faults/database/test_patroni.py",
 )  # its tests share what takes long to start
-# Files that have something made once in a process are dealt together: the rows of the audit, and
-# the syntax trees of all sources, which take seven seconds of a processor.
-TOGETHER: Final = ("tests/capability/audit/test_audit", "tests/architecture/")
-# these look at no syntax trees, and take long
-NO_TREES: Final = (
-    "tests/architecture/deploy/",
-    "tests/architecture/documents/test_documents.py",
-    "tests/architecture/test_package.py",
-    "tests/architecture/test_skips.py",
-)
+# files that have something made once in a process, the rows of the audit, are dealt together
+TOGETHER: Final = "tests/capability/audit/test_audit"
 VERY_FIRST: Final = "tests/crash/test_install_documented.py"  # takes two minutes
 # by what their names begin with: the longest of each folder, which begin before its others
 LONGEST: Final = (
@@ -47,9 +39,8 @@ WAITING_UNTIL: Final = 0.9
 
 def unit_of(test: str) -> str:
     """Returns what is dealt with a test (its id): some files, its file, or the test alone."""
-    together = next((name for name in TOGETHER if test.startswith(name)), None)
-    if together and not test.startswith(NO_TREES):
-        return together
+    if test.startswith(TOGETHER):
+        return TOGETHER
     file = test.partition("::")[0]
     return test if folder_of(test) in WAITING and file not in WHOLE else file
 

@@ -15,6 +15,7 @@ from contextlib import redirect_stdout
 import pytest
 
 from tests.support.collected.stand_in import PROGRAM_OCTETS_MAX, STREAMS
+from tests.support.sources import PACKAGE, TESTS, nodes_of, sources
 from tests.support.warm.order import leave
 
 
@@ -29,9 +30,14 @@ def main() -> None:
 
 
 def collect(tests: list[str]) -> None:
-    """Imports tests as pytest does it. What is wrong with one of them, each fork tells."""
+    """Imports tests as pytest does it, and reads the sources that tests of the house look at. What
+    is wrong with one of them, each fork tells.
+    """
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
         pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", *tests])
+    for folder in (PACKAGE, TESTS):
+        for source in sources(folder):
+            nodes_of(source.tree)
     gc.freeze()  # else the first collection of garbage in each fork would copy all of it
 
 

@@ -50,11 +50,6 @@ def test_what_shares_what_is_made_once_is_one_unit() -> None:
         rows,
         erased,
     ]
-    trees = {f"tests/architecture/test_{name}.py::test" for name in ("size", "front_doors")}
-    assert len({*map(unit_of, trees)}) == 1
-    assert unit_of("tests/architecture/documents/test_documents.py::test") not in map(
-        unit_of, trees
-    )
     assert unit_of("tests/faults/database/test_patroni.py::a") == unit_of(
         "tests/faults/database/test_patroni.py::b"
     )

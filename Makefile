@@ -65,7 +65,7 @@ fuzz: .venv/installed-dev ## Fuzz all that reads PDUs and receipts, for ten minu
 hostile: .venv/installed-dev ## A million hostile PDUs for the SMPP client and the SMSC: memory must stay flat (make test has 50,000)
 	@HELIOGRAPH_TEST_HOSTILE_PDUS=1000000 $(BIN)/pytest tests/wire/test_hostile.py
 
-docs: .venv/installed-dev ## Make docs/states.md again, from the code (all other pages are written by hand)
+docs: .venv/installed-dev ## Make docs/states.md and docs/answers.md again, from the code (the other pages are written by hand)
 	@$(BIN)/python -m tools.states
 
 journeys: .venv/installed-dev services $(NODE_PEERS) ## Do the journeys of the portal in a browser at both widths on both databases (make test does each once, make trials on the other database)

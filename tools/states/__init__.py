@@ -1,10 +1,10 @@
-"""Makes docs/states.md out of the code that decides states: `make docs`.
+"""Makes docs/states.md and docs/answers.md: `make docs`.
 
-The states, what they mean and what leads from one to the next are read from the tables that the
-rooms declare in their `states.py`. What follows from code is asked of it: `settle_answer` is given
-one answer of each kind, `outcome_of` every command_status.
+The page of states is made from the tables that the rooms declare in their `states.py`, and from
+nothing else. The page of answers tells what follows from code: `settle_answer` is given one answer
+of each kind, `outcome_of` every command_status.
 """
 
-from tools.states.page import DOCUMENT, document
+from tools.states.pages import pages
 
-__all__ = ["DOCUMENT", "document"]
+__all__ = ["pages"]

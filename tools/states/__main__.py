@@ -1,5 +1,6 @@
-"""Writes the page of states: `python -m tools.states`."""
+"""Writes the pages of states and of answers: `python -m tools.states`."""
 
-from tools.states.page import DOCUMENT, document
+from tools.states.pages import pages
 
-DOCUMENT.write_text(document(), "utf-8")
+for file, text in pages().items():
+    file.write_text(text, "utf-8")

@@ -1,4 +1,4 @@
-"""Each command_status has an outcome for a message (docs/states.md, "command_status in an
+"""Each command_status has an outcome for a message (docs/answers.md, "command_status in an
 answer").
 """
 

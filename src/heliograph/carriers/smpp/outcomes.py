@@ -1,5 +1,5 @@
 """Maps the command_status of an answer to submit_sm to what it means for the message (SMPP 3.4,
-table 5-2; docs/states.md).
+table 5-2; docs/answers.md).
 """
 
 from collections.abc import Iterable, Mapping

@@ -19,7 +19,7 @@ from heliograph.messages.states import (
     all_parts,
 )
 
-# tries of a message whose submit_sm met a passing fault (docs/states.md, "What an answer to
+# tries of a message whose submit_sm met a passing fault (docs/answers.md, "What an answer to
 # submit_sm makes of a message")
 TRIES_MAX: Final = 3
 RETRY_DELAYS_MS: Final = (2_000, 15_000)

@@ -1,4 +1,4 @@
-"""Puts the page together: it says which sections the page has, in which order."""
+"""Puts the two pages together: it says which sections each has, in which order."""
 
 from pathlib import Path
 from typing import Final
@@ -19,11 +19,20 @@ from tools.states.sections import (
 )
 from tools.states.statuses import statuses
 
-DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "states.md"
+DOCUMENTS: Final = Path(__file__).parents[2] / "docs"
+CHECKED: Final = "It is made from the code, and a test checks that it is up to date."
 
 
-def document() -> str:
-    """Returns the whole of docs/states.md."""
+def pages() -> dict[Path, str]:
+    """Returns the text of each page that is made, by its file."""
+    return {
+        DOCUMENTS / "states.md": states_page(),
+        DOCUMENTS / "answers.md": answers_page(),
+    }
+
+
+def states_page() -> str:
+    """Returns docs/states.md. All of it comes from the tables that rooms declare."""
     return "\n".join(
         [
             "# States\n",
@@ -31,15 +40,12 @@ def document() -> str:
             " `make docs`. -->\n",
             "This page lists the states of messages and of what else the API tells a status of,"
             " and what leads from one to the next.",
-            "It is made from the code, and a test checks that it is up to date.",
+            CHECKED,
             "A row changes its state only if a table in a `states.py` has that transition."
             " Otherwise the statement changes nothing. Carriers are the exception: their state is"
             " what their connection is.\n",
             *messages(),
             *segments(),
-            *answers(),
-            *statuses(),
-            *receipts(),
             *errors(),
             *one_time_passwords(),
             *senders(),
@@ -49,5 +55,23 @@ def document() -> str:
             *endpoints(),
             *accounts(),
             *carriers(),
+        ]
+    )
+
+
+def answers_page() -> str:
+    """Returns docs/answers.md. The code that settles answers and receipts is asked for it."""
+    return "\n".join(
+        [
+            "# Answers and receipts of carriers\n",
+            "<!-- Made by tools/states from the code that settles them: change it there, and run"
+            " `make docs`. -->\n",
+            "This page tells what a carrier's answer to submit_sm and its delivery receipt make of"
+            " a message.",
+            CHECKED,
+            "[States](states.md) lists the states themselves.\n",
+            *answers(),
+            *statuses(),
+            *receipts(),
         ]
     )

@@ -33,7 +33,7 @@ def read_name(field: str, text: str) -> str:
 
 def known_country(field: str, code: str) -> str:
     """Returns the country code in upper case. Raises InvalidRequest, which names the field, for
-    what is no country.
+    what is not a country.
     """
     found = country(code)
     if found is None:
@@ -45,7 +45,7 @@ def known_country(field: str, code: str) -> str:
 
 
 def known_time_zone(name: str) -> str:
-    """Returns the name itself. Raises InvalidRequest for what is no time zone."""
+    """Returns the name itself. Raises InvalidRequest for what is not a time zone."""
     try:
         return name if name == "UTC" else ZoneInfo(name).key
     # a name with odd characters, or one that is a folder

@@ -109,7 +109,7 @@ def change_rule(
 
 def refused_number(number: int | None) -> str:
     """Returns what is said of a number that is refused. One below 0 stands for a text of a form
-    that is no number, so it is not repeated.
+    that is not a number, so it is not repeated.
     """
     return "" if number is None or number < 0 else f", not {number}"
 

@@ -27,7 +27,7 @@ class Proxies:
         """Returns the peer. If that is a proxy of ours, it returns the last address of
         X-Forwarded-For that is not a proxy of ours: anybody may have written those before it.
 
-        It returns None when a proxy does not say, or says what is no address.
+        It returns None when a proxy does not say, or says what is not an address.
         """
         peer = _address(scope["client"][0]) if scope.get("client") else None
         if peer is None or not self._ours(peer):

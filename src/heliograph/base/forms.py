@@ -284,7 +284,7 @@ class Query:
             return None
 
     def finish(self) -> None:
-        """Notes what is no parameter here. Raises InvalidRequest with all errors together."""
+        """Notes what is not a parameter here. Raises InvalidRequest with all errors together."""
         allowed = ", ".join(sorted(self._known)) or "none"
         for name in self._values:
             self.errors.append(
@@ -332,7 +332,7 @@ def text_reader(rule: Callable[[str], str]) -> Callable[[Any], str]:
 
 
 def as_text(value: Any) -> str:
-    """Returns the value as it is. Raises ValueError for what is no string."""
+    """Returns the value as it is. Raises ValueError for what is not a string."""
     if not isinstance(value, str):
         raise ValueError(f"must be a string, not {quote_value(value)}")
     return value

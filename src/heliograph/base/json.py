@@ -47,8 +47,8 @@ def decode_object(body: bytes) -> dict[str, Any]:
     """Returns the body as an object.
 
     Raises InvalidJson for all that is not well-formed, and for what only looks so: a BOM, duplicate
-    keys, NaN, numbers out of range, U+0000, lone surrogates, nesting over 64, a body that is no
-    object; and for more parts than PARTS_MAX.
+    keys, NaN, numbers out of range, U+0000, lone surrogates, nesting over 64, a body that is not
+    an object; and for more parts than PARTS_MAX.
     """
     if body.startswith(b"\xef\xbb\xbf"):
         raise InvalidJson("The body begins with a byte order mark; send plain UTF-8.")
@@ -173,8 +173,8 @@ class _Location(NamedTuple):
 
 
 def _refuse_characters(value: Any, at: _Location | None) -> None:
-    """Refuses characters that cannot be stored. PostgreSQL stores no NUL; a lone surrogate is no
-    character and has no UTF-8 form.
+    """Refuses characters that cannot be stored. PostgreSQL stores no NUL; a lone surrogate is not
+    a character and has no UTF-8 form.
     """
     if isinstance(value, str):
         if "\0" in value:

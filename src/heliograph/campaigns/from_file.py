@@ -155,7 +155,7 @@ def _no_recipients_left(reading: _NumbersRead) -> str:
 
 
 def _remove(tx: Connection, campaign: Campaign) -> None:
-    """Deletes a draft with its group. A campaign that is no draft any more stays."""
+    """Deletes a draft with its group. A campaign that is no longer a draft stays."""
     deleted = tx.execute(
         sa.delete(campaigns).where(
             campaigns.c.id == campaign.id, sa.text(CAMPAIGN.may_become(NO_ROW))

@@ -25,8 +25,8 @@ def read_start_time(text: str, time_zone: str, now_ms: int) -> StartTime:
     """Reads ISO 8601, such as `2027-01-31T09:30`: in that IANA time zone, unless it has an offset
     of its own.
 
-    Raises InvalidRequest about `at` for what is no time, one that the zone's clocks leave out, one
-    that has passed, and one over a year ahead. Of a time that they show twice, the earlier is
+    Raises InvalidRequest about `at` for what is not a time, one that the zone's clocks leave out,
+    one that has passed, and one over a year ahead. Of a time that they show twice, the earlier is
     meant, and `note` says so.
     """
     when = _understood(text, time_zone)
@@ -39,7 +39,7 @@ def read_start_time(text: str, time_zone: str, now_ms: int) -> StartTime:
 
 def read_time(text: str) -> datetime:
     """Reads the time as it is written, with an offset or without. Raises InvalidRequest about `at`
-    for what is no time.
+    for what is not a time.
     """
     try:
         given = (

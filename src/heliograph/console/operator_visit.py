@@ -102,7 +102,7 @@ class OperatorVisit(NamedTuple):
 def operator_visit_of(tx: Connection, request: PageRequest) -> OperatorVisit:
     """Returns the visit that this request is. From now on English is spoken, by the clocks of UTC.
 
-    Raises NotSignedIn; NotFound for a user who is no operator, as if there were no console;
+    Raises NotSignedIn; NotFound for a user who is not an operator, as if there were no console;
     NoSecondStep for one whose session was opened by a password or a link alone.
     """
     session = sign_ins.session_of(tx, request.session, now_ms=request.now_ms)

@@ -20,7 +20,7 @@ RecordT = TypeVar("RecordT")
 
 def records_of(kind: type[RecordT], found: sa.Result[Any]) -> list[RecordT]:
     """Returns the rows as records of this kind: a NamedTuple or a Row. Raises TypeError for a
-    column that is no field, and for a field without a default that is no column.
+    column that is not a field, and for a field without a default that is not a column.
     """
     return list(_records_by_name(kind, found.keys(), found))
 

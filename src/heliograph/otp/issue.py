@@ -47,7 +47,7 @@ class OtpRequest(SendRequest):
 
     @property
     def phone(self) -> int:
-        assert self.phones[0] is not None  # what is no number was refused with the form
+        assert self.phones[0] is not None  # what is not a number was refused with the form
         return int(self.phones[0].digits)
 
     @property

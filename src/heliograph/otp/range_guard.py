@@ -117,8 +117,8 @@ def count_blocked(tx: Connection, now_ms: int) -> int:
 
 def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> BlockedRange:
     """Refuses one-time passwords of an account (raw id) to a range, as if the guard had found it.
-    It waits for those that are just being counted. Raises InvalidRequest for digits that are no
-    range, and when it is blocked already.
+    It waits for those that are just being counted. Raises InvalidRequest for digits that are not
+    a range, and when it is blocked already.
     """
     if not (digits.isascii() and digits.isdigit() and len(digits) == RANGE_DIGITS):
         raise invalid_field(

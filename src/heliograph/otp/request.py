@@ -90,7 +90,7 @@ def read_otp_verify_request(
 
 def read_code(given: str) -> str:
     """Returns the digits of a code that somebody wrote in groups, or copied with spaces around it;
-    what is no code stays as it is.
+    what is not a code stays as it is.
     """
     digits = given.translate(_BETWEEN_DIGITS)
     return digits if len(digits) == DIGITS and digits.isascii() and digits.isdigit() else given

@@ -43,8 +43,9 @@ def body_of(request: PageRequest) -> dict[str, str]:
 
 
 def with_numbers(body: Mapping[str, Any], *fields: str) -> dict[str, Any]:
-    """Returns a body in which these fields are numbers, as JSON has them. What is typed and is no
-    number stays as it is, for who reads the body to refuse it. Spaces between digits are left out.
+    """Returns a body in which these fields are numbers, as JSON has them. What is typed and is not
+    a number stays as it is, for who reads the body to refuse it. Spaces between digits are left
+    out.
     """
     numbers = {
         name: decode_object(f'{{"number": {digits}}}'.encode())["number"]
@@ -55,7 +56,7 @@ def with_numbers(body: Mapping[str, Any], *fields: str) -> dict[str, Any]:
 
 
 def choice_of(field: str, given: str, choices: Sequence[str]) -> str:
-    """Returns what was chosen. Raises InvalidRequest for what is no choice of the form."""
+    """Returns what was chosen. Raises InvalidRequest for what is not a choice of the form."""
     if given not in choices:
         raise invalid_field(field, f"must be one of {', '.join(choices)}, not {quote_value(given)}")
     return given

@@ -112,8 +112,8 @@ def _delete(tx: Connection, carrier_id: int, prefix: str) -> None:
 
 
 def _micro(amount: Decimal | str) -> int:
-    """Returns an amount in millionths of its currency. Raises InvalidRequest for what is no amount
-    of at most six decimals.
+    """Returns an amount in millionths of its currency. Raises InvalidRequest for what is not an
+    amount of at most six decimals.
     """
     text = str(amount)
     try:

@@ -64,7 +64,7 @@ AccountOf = Callable[[str], str]  # returns the raw id; raises InvalidRequest or
 
 
 def read_sheet(octets: bytes, account_of: AccountOf) -> ReadSheet:
-    """Reads all of a file. Raises InvalidRequest for one that is no sheet."""
+    """Reads all of a file. Raises InvalidRequest for one that is not a sheet."""
     if not octets:
         raise invalid_field("file", "is required, and must not be empty")
     if len(octets) > FILE_OCTETS_MAX:

@@ -91,7 +91,7 @@ def attach(
 ) -> SenderDocument:
     """Stores a document of a sender ID of an account (raw id) that waits for the operator.
 
-    Raises NotFound; InvalidRequest for a sender ID that does not wait, for what is no such
+    Raises NotFound; InvalidRequest for a sender ID that does not wait, for what is not such a
     document or too large, and for one too many.
     """
     if len(content) > OCTETS_MAX:

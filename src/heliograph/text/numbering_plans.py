@@ -218,7 +218,7 @@ def load() -> None:
 
 def calling_code_of(country: str) -> int | None:
     """Returns the calling code of a country (233 for GH), or None where nobody has a telephone,
-    as in AQ, or for what is no country.
+    as in AQ, or for what is not a country.
     """
     return _calling_code_of_region().get(country)
 

@@ -9,8 +9,8 @@ counts:
   other scripts' digits or spaces;
 - `+` or `00` in front means international in every country, also where another prefix is dialled
   for that (011, 0011);
-- only full numbers of 7 to 15 digits are read: a subscriber number without its area code is no
-  address for a text message;
+- only full numbers of 7 to 15 digits are read: a subscriber number without its area code is not
+  an address for a text message;
 - a number that begins with the calling code of the given country and is long enough is
   international, unless only the national reading gives a number that is assigned.
 """

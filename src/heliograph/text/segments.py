@@ -27,7 +27,7 @@ _UNITS_ALONE: Final = 70
 _UNITS_OF_PART: Final = 67
 
 _ESCAPE: Final = "\x1b"
-# by code, 00 to 7F; 1B, which is no character, is the escape to the extension table
+# by code, 00 to 7F; 1B, which is not a character, is the escape to the extension table
 _DEFAULT_ALPHABET: Final = (
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞ\x1bÆæßÉ"
     " !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§"

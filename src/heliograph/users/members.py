@@ -96,7 +96,7 @@ def invite(
     """Invites somebody to an account, by mail. Somebody who was invited before gets a new mail.
     `language` is that of whoever invites.
 
-    Raises InvalidRequest for what is no address, for a member, and for too many.
+    Raises InvalidRequest for what is not an address, for a member, and for too many.
     """
     accounts.require_open(accounts.lock(tx, account_id))
     address = read_email(email)
@@ -176,7 +176,7 @@ def accept(
 
 
 def change_role(tx: Connection, account_id: str, user_id: str, role: Role, *, now_ms: int) -> None:
-    """Gives a member another role. Raises NotFound for somebody who is no member, and
+    """Gives a member another role. Raises NotFound for somebody who is not a member, and
     InvalidRequest for the last owner.
     """
     had = _locked_role(tx, account_id, user_id)
@@ -186,7 +186,7 @@ def change_role(tx: Connection, account_id: str, user_id: str, role: Role, *, no
 
 
 def remove(tx: Connection, account_id: str, user_id: str) -> None:
-    """Takes a member out of the account. Raises NotFound for somebody who is no member, and
+    """Takes a member out of the account. Raises NotFound for somebody who is not a member, and
     InvalidRequest for the last owner.
     """
     if _locked_role(tx, account_id, user_id) is Role.OWNER:

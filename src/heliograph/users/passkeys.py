@@ -214,7 +214,7 @@ def sign_in(
 
 
 def rename(tx: Connection, user_id: str, passkey_id: str, name: str) -> None:
-    """Gives a passkey another name. Raises NotFound, and InvalidRequest for what is no name."""
+    """Gives a passkey another name. Raises NotFound, and InvalidRequest for what is not a name."""
     new_name = one_line("name", name, most=PASSKEY_NAME_MAX)
     is_passkey = _is(user_id, passkey_id)
     if tx.execute(passkeys.update().where(is_passkey).values(name=new_name)).rowcount == 0:

@@ -88,7 +88,7 @@ def read_email(text: str) -> str:
 def add(tx: Connection, email: str, *, now_ms: int) -> User:
     """Returns the user with this email address, who is stored if there was none.
 
-    Raises InvalidRequest for what is no email address.
+    Raises InvalidRequest for what is not an email address.
     """
     address = read_email(email)
     user = with_email(tx, address)

@@ -76,7 +76,7 @@ def exponent(currency: str) -> int:
 
 
 def to_minor(amount: Decimal | int | float | str, currency: str, *, field: str = "amount") -> int:
-    """Converts 12.5 GHS to 1250. Raises InvalidRequest for what is no number, has more decimals
+    """Converts 12.5 GHS to 1250. Raises InvalidRequest for what is not a number, has more decimals
     than the currency, or has more than 15 digits.
 
     A float is taken for the decimal number that it prints as: what was written in JSON.

@@ -278,7 +278,7 @@ def _attempt(each: _AttemptRow) -> dict[str, Any]:
 
 
 def raw_event(event_id: str) -> str:
-    """Returns the raw form of an event's id. Raises NotFound for what is no event's id."""
+    """Returns the raw form of an event's id. Raises NotFound for what is not an event's id."""
     raw = ids.raw_of_text(EVENT_PREFIX, event_id)
     if raw is None:
         raise _no_event(event_id)

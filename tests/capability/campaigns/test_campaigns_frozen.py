@@ -126,7 +126,7 @@ def test_of_a_scheduled_one_that_failed_it_is_known_who_had_opted_out(db: Databa
 def test_a_file_is_frozen_though_more_have_opted_out_than_fit_into_the_servers_memory(
     new_database: Callable[[str], str],
 ) -> None:
-    """Then an `IN` that is no join compares each of them with each of the file, which the
+    """Then an `IN` that is not a join compares each of them with each of the file, which the
     time for a statement is too short for.
     """
     url = new_database("postgresql")

@@ -1,4 +1,4 @@
-"""A carrier says what is no PDU: it is told so or left, memory stays flat, and others notice
+"""A carrier says what is not a PDU: it is told so or left, memory stays flat, and others notice
 nothing (docs/reliability.md, row 23).
 """
 

@@ -22,7 +22,7 @@ NOT_WORDS = ("script", "style", "code", "pre", "time")
 EMPTY = ("input", "meta", "link", "br", "hr", "img", "use", "rect", "line", "path", "col")
 # 31 janv. 2026, and 31 janv. 2026, 14:30:00 UTC
 DATE = re.compile(r"\b\d{1,2} (?:janv|févr|mars|avr|mai|juin|juil|août|sept|oct|nov|déc)\b\.?")
-# a word of some letters, which is no part of an id, an address, a file or a code
+# a word of some letters, which is not part of an id, an address, a file or a code
 WORD = re.compile(r"(?<![\w.@/:+-])[^\W\d_]{2,}(?![\w@/:-]|\.\w)")
 
 

@@ -67,7 +67,7 @@ class RawClient:
         self.heard += self._framer.feed(octets)
 
     async def raw(self) -> bytes:
-        """Returns the next octets, for what is no PDU."""
+        """Returns the next octets, for what is not a PDU."""
         async with asyncio.timeout(WAIT_S):
             return await self._reader.read(65_536)
 

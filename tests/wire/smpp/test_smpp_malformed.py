@@ -1,4 +1,4 @@
-"""Octets that are no SMPP harm nothing but the session they come on, if that."""
+"""Octets that are not SMPP harm nothing but the session they come on, if that."""
 
 import asyncio
 import logging

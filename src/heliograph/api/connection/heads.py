@@ -48,7 +48,7 @@ def refusal_of_head(url: bytes, headers: Headers, *, may_be_large: bool) -> Serv
 
 
 def invalid_http() -> InvalidRequest:
-    """Returns the refusal of what is no request."""
+    """Returns the refusal of what is not a request."""
     return InvalidRequest("This is not an HTTP request that can be read.", reason="invalid_http")
 
 

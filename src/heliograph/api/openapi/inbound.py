@@ -50,12 +50,12 @@ SCHEMAS: Final[dict[str, Json]] = {
         parts_received=integer("How many of them have come.", minimum=1),
         complete=flag("False if parts had not come within 30 minutes: the text lacks them."),
         keyword=text(
-            "The keyword that the text is, without case and accents. Null if it is no keyword.",
+            "The keyword that the text is, without case and accents. Null if it is not a keyword.",
             nullable=True,
         ),
         opt_out_suspected=flag(
-            "True of a text that is no keyword and seems to ask to be left alone: somebody has to"
-            " read it."
+            "True of a text that is not a keyword and seems to ask to be left alone: somebody has"
+            " to read it."
         ),
         in_reply_to=identity(
             "msg",

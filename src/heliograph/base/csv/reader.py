@@ -14,7 +14,7 @@ from heliograph.base.csv.records import Record, read_records
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.short_texts import BYTE_ORDER_MARK
 
-# characters; a contact has at most 30,000, and a file that is no text has no ends of lines
+# characters; a contact has at most 30,000, and a file that is not text has no ends of lines
 LINE_MAX: Final = 65_536
 DELIMITERS: Final = (",", ";", "\t")
 EMPTY_LINES_MAX: Final = 100  # before the first one that holds something, to find the delimiter in

@@ -64,9 +64,9 @@ class Numbers:
     def rows(self, asked_for: Iterable[str]) -> Iterator[NumberRow | BadNumberRow]:
         """Yields the lines that hold something. `asked_for` are the fields that are needed of each.
 
-        Raises InvalidRequest for a file that is no such list at all: its first line cannot be read,
-        its header names no column of numbers, it has none and several columns could be the numbers,
-        no column is called as a field that is asked for, or a quote in it is not closed.
+        Raises InvalidRequest for a file that is not such a list at all: its first line cannot be
+        read, its header names no column of numbers, it has none and several columns could be the
+        numbers, no column is called as a field that is asked for, or a quote in it is not closed.
         """
         reader = CsvReader(self._file)
         first = reader.first()

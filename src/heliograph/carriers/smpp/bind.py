@@ -65,7 +65,7 @@ class Bind:
             except BindRefused as refused:
                 failures += 1
                 status, why = refused.status, str(refused)
-            # UnicodeError: a host that is no name
+            # UnicodeError: a host that is not a name
             except (OSError, TimeoutError, UnicodeError) as fault:
                 failures += 1
                 status, why = 0, f"cannot connect: {str(fault) or 'no answer in time'}"

@@ -1,4 +1,4 @@
-"""Makes octets that are no valid PDU."""
+"""Makes octets that are not a valid PDU."""
 
 from collections.abc import Callable
 from typing import Final

@@ -90,7 +90,7 @@ _OPTIONS: Final = (
         metavar="T",
         help=(
             "How many submit_sm are sent per second at most, by all binds together. Default: 0,"
-            " which is no limit."
+            " which is not a limit."
         ),
     ),
     click.option(

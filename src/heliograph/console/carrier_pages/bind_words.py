@@ -55,6 +55,6 @@ def _plain(detail: str) -> str:
         return "nothing listens there, or a firewall refuses us"
     if detail.startswith("framing lost"):
         return "what answers there does not speak SMPP, or speaks it over TLS only"
-    if "WRONG_VERSION_NUMBER" in detail:  # OpenSSL's word for octets that are no TLS record
+    if "WRONG_VERSION_NUMBER" in detail:  # OpenSSL's word for octets that are not a TLS record
         return "what answers there does not speak TLS"
     return _NUMBER.sub("", detail.removeprefix("cannot connect: ")).rstrip(".")

@@ -69,7 +69,7 @@ async def find_keywords(
     tx: HotTx, carrier_id: int, texts: Sequence[IncomingText]
 ) -> dict[str, ReadText]:
     """Returns what each text is, by its raw id. A text that is nobody's, is binary or lacks a part
-    is no keyword. On a number that several accounts share, a text belongs to the account whose
+    is not a keyword. On a number that several accounts share, a text belongs to the account whose
     keyword it is, whoever had it before, and that account's country says how a sender is read that
     is written as it is dialled at home.
     """

@@ -10,7 +10,7 @@ from heliograph.inbound.keywords.suspicion import seems_to_opt_out
 from heliograph.inbound.tables import KEYWORD_MAX
 
 WORDS_MAX: Final = 4  # that a keyword is made of
-# a body that is longer without its edges is no keyword; folding it would cost for nothing
+# a body that is longer without its edges is not a keyword; folding it would cost for nothing
 _WHOLE_MAX: Final = 4 * KEYWORD_MAX
 _EDGES: Final = (
     string.whitespace + string.punctuation

@@ -53,7 +53,7 @@ class PhonesKeyword(NamedTuple):
 
     @property
     def owner(self) -> OptOutOwner:
-        assert self.received.text.account_id is not None  # what is nobody's is no keyword
+        assert self.received.text.account_id is not None  # what is nobody's is not a keyword
         return OptOutOwner(self.received.text.account_id, self.received.text.sandbox)
 
     @property
@@ -81,7 +81,7 @@ class AppliedKeywords(NamedTuple):
 async def apply_keywords(
     tx: HotTx, received: Sequence[ReceivedKeyword], now_ms: int
 ) -> AppliedKeywords:
-    """Does what keywords say, in their order. A sender that is no phone number, such as a name,
+    """Does what keywords say, in their order. A sender that is not a phone number, such as a name,
     cannot opt out.
     """
     accounts = await brands(tx, {each.text.account_id or "" for each in received})

@@ -20,7 +20,7 @@ UCS_2_CHARACTERS_MAX: Final = 670  # ten segments of 67
 REFERENCE_MAX: Final = 128
 # characters: an id has half of them, so that a wrong id is seldom refused for its length
 _TEXT_ID_MAX: Final = 64
-# characters of a string that is no number, as `rejected` repeats it: a number has 15
+# characters of a string that is not a number, as `rejected` repeats it: a number has 15
 RECIPIENT_SHOWN_MAX: Final = 40
 
 

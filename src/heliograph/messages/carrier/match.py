@@ -49,7 +49,7 @@ UNMATCHED_AT_ONCE: Final = 500
 # receipts that only one reading gives to a message of their handset, before that reading is
 # believed
 EVIDENCE_MIN: Final = 3
-# of an id this large, or with letters, that is no coincidence: one is evidence enough
+# of an id this large, or with letters, that is not a coincidence: one is evidence enough
 LONG_ID: Final = 10_000
 # and so many times what speaks for all other readings: of a message whose answer was lost, another
 # reading may be found alone

@@ -111,7 +111,7 @@ def _store_draft(tx: Connection, request: PageRequest, visit: Visit) -> Response
 
 def _read_form(request: PageRequest, visit: Visit) -> tuple[str, dict[str, Any]]:
     """Returns the mode of the form, and its fields as `campaign create` has them. Raises
-    InvalidRequest for what is no choice of the form.
+    InvalidRequest for what is not a choice of the form.
     """
     body: dict[str, Any] = dict(body_of(request))
     mode = choice_of("mode", body.pop("mode", visit.mode), MODES)

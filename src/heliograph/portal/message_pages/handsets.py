@@ -79,8 +79,8 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
 
 
 def show_handset(tx: Connection, request: PageRequest, visit: Visit) -> Response:
-    """Shows the texts to and from one phone, the newest last. Raises NotFound for what is no
-    number.
+    """Shows the texts to and from one phone, the newest last. Raises NotFound for what is not
+    a number.
     """
     return _render(tx, request, visit)
 

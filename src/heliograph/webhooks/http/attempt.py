@@ -26,7 +26,7 @@ class HttpResponse(NamedTuple):
 
     status: int
     seconds: float
-    text: str  # of its first KiB; without U+0000, and what is no UTF-8 replaced
+    text: str  # of its first KiB; without U+0000, and what is not UTF-8 replaced
     retry_after: str | None  # as it was sent
 
     @property

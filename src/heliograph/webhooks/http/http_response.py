@@ -79,7 +79,7 @@ class ResponseReader:
 
     @property
     def text(self) -> str:
-        """Returns the beginning of the body, without U+0000 and with what is no UTF-8 replaced."""
+        """Returns the beginning of the body, without U+0000 and with what is not UTF-8 replaced."""
         return self._beginning.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
     def feed(self, data: bytes) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 # octets: a chain of certificates has 3 to 10 KiB, a long one of large keys 30, and OpenSSL takes
 # 100 at most
 HANDSHAKE_MAX: Final = 128 * 1_024
-# octets of one POST that are no plain text: a few session tickets are 1 KiB, and a record's frame
+# octets of one POST that are not plain text: a few session tickets are 1 KiB, and a record's frame
 # is 22 octets
 BESIDE_MAX: Final = 16 * 1_024
 # octets of the largest record (RFC 8446, 5.2): one that is not yet whole may be plain text

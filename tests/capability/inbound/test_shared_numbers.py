@@ -7,6 +7,7 @@ from itertools import count
 from typing import NamedTuple
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ from heliograph.inbound import add_number, give_back_numbers, set_catch_all
 from heliograph.inbound.read import inbound_page
 from heliograph.inbound.receive.record import record
 from heliograph.inbound.receive.route import ANSWERS_WITHIN_MS
-from heliograph.messages.tables import inflight
+from heliograph.messages.tables import inflight, messages
 from tests.support.capability.commands import Run, typed
 from tests.support.capability.inbox import Inbox, written
 from tests.support.capability.sent_messages import store_sent
@@ -47,6 +48,7 @@ class Sends(NamedTuple):
     number: str
     phone: int
     sandbox: bool
+    waits_ms: int  # from when it is accepted until it leaves
 
 
 class Writes(NamedTuple):
@@ -70,6 +72,7 @@ MOVES = st.tuples(
         st.sampled_from([*NUMBERS, "NAME"]),
         PHONES,
         st.sampled_from([False, False, False, True]),
+        st.just(0) | st.integers(0, 48 * HOUR_MS),
     )
     | st.builds(Writes, st.sampled_from(NUMBERS), PHONES, st.booleans()),
 )
@@ -113,15 +116,23 @@ class Told(NamedTuple):
     answered: str | None = None
 
 
-def expected(sent: list[tuple[Sends, int, str]], writes: Writes, at_ms: int) -> Told:
+class Sent(NamedTuple):
+    """Holds a message, with its id, and when it leaves."""
+
+    sends: Sends
+    leaves_at_ms: int
+    message_id: str
+
+
+def expected(sent: list[Sent], writes: Writes, at_ms: int) -> Told:
     """Returns what becomes of a text, by the rule in words."""
     may_be = [
-        Told(each.tenant, each.phone, raw)
-        for each, sent_at_ms, raw in sent
-        if each.number == writes.number
-        and each.phone in writes.may_be
-        and not each.sandbox
-        and sent_at_ms >= at_ms - ANSWERS_WITHIN_MS
+        Told(each.sends.tenant, each.sends.phone, each.message_id)
+        for each in sorted(sent, key=lambda each: (each.leaves_at_ms, each.message_id))
+        if each.sends.number == writes.number
+        and each.sends.phone in writes.may_be
+        and not each.sends.sandbox
+        and at_ms - ANSWERS_WITHIN_MS <= each.leaves_at_ms <= at_ms
     ]
     by_country = writes.may_be[0]  # that of amina and of chidi is Ghana
     if writes.number == SHORT_CODE:  # it is amina's alone
@@ -132,12 +143,24 @@ def expected(sent: list[tuple[Sends, int, str]], writes: Writes, at_ms: int) -> 
     return Told("chidi" if writes.number == CAUGHT else None, by_country)
 
 
+def leave(tx: sa.Connection, sent: list[Sent], at_ms: int) -> None:
+    """Gives carriers the messages that leave until then."""
+    for each in sent:
+        if each.leaves_at_ms <= at_ms:
+            raw = ids.raw_of_text("msg", each.message_id)
+            tx.execute(
+                messages.update()
+                .where(messages.c.id == raw)
+                .values(status="sent", sent_at_ms=each.leaves_at_ms)
+            )
+
+
 def play(tenants: Tenants, moves: list[tuple[int, Sends | Writes]]) -> None:
     local = next(next_local)
     phones = [f"233{local}", f"254{local}", f"233{next(next_local)}"]
     before = tenants.seen()
     at_ms = clock.now_ms()
-    sent: list[tuple[Sends, int, str]] = []
+    sent: list[Sent] = []
     wanted = set()
     with tenants.inbox.db.write() as tx:
         for later_ms, move in moves:
@@ -146,10 +169,17 @@ def play(tenants: Tenants, moves: list[tuple[int, Sends | Writes]]) -> None:
             if isinstance(move, Sends):
                 account_id = tenants.account[move.tenant]
                 message_id = store_sent(
-                    tx, account_id, move.number, phone, at_ms=at_ms, sandbox=move.sandbox
+                    tx,
+                    account_id,
+                    move.number,
+                    phone,
+                    at_ms=at_ms,
+                    sandbox=move.sandbox,
+                    status="queued",
                 )
-                sent.append((move, at_ms, message_id))
+                sent.append(Sent(move, at_ms + move.waits_ms, message_id))
                 continue
+            leave(tx, sent, at_ms)
             number = next(next_digest)
             sender = f"0{phone[3:]}" if move.as_at_home else phone
             arrived = written(f"text {number}", number, to=move.number, sender=sender)
@@ -237,6 +267,36 @@ def test_nobody_answers_a_text_that_has_never_left(
     assert sorted(filter(None, (each.in_reply_to for each in tenants.seen()))) == sorted(
         [sent[answered, SHARED, of_status], sent["amina", SHORT_CODE, of_status]]
     )
+    inbox.db.close()
+
+
+@pytest.mark.parametrize("number", [SHORT_CODE, SHARED])
+def test_a_text_is_for_who_reached_the_phone_last_and_not_who_was_accepted_last(
+    inbox: Inbox, number: str
+) -> None:
+    tenants, phone, now_ms = Tenants(inbox), f"233{next(next_local)}", clock.now_ms()
+    # hers waited for two days behind others of a large send, which is as long as one can
+    hers, his = ("amina", "bilal") if number == SHARED else ("amina", "amina")
+    with inbox.db.write() as tx:
+        waited = store_sent(
+            tx,
+            tenants.account[hers],
+            number,
+            phone,
+            at_ms=now_ms - 120 * HOUR_MS,
+            sent_at_ms=now_ms - 72 * HOUR_MS,
+        )
+        store_sent(
+            tx,
+            tenants.account[his],
+            number,
+            phone,
+            at_ms=now_ms - 73 * HOUR_MS,
+            sent_at_ms=now_ms - 73 * HOUR_MS,
+        )
+        arrived = written("yes", next(next_digest), to=number, sender=phone)
+        run_in(tx, lambda hot: record(hot, inbox.carrier_id, [arrived], now_ms))
+    assert {(each.tenant, each.in_reply_to) for each in tenants.seen()} == {("amina", waited)}
     inbox.db.close()
 
 

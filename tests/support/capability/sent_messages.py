@@ -16,6 +16,7 @@ def store_sent(
     sandbox: bool = False,
     status: str = "sent",
     error_code: str | None = None,
+    sent_at_ms: int | None = None,
 ) -> str:
     """Stores a message to one phone, and returns its id."""
     number = ids.new_number(at_ms)
@@ -45,6 +46,7 @@ def store_sent(
             carrier_id=1,
             status=status,
             error_code=error_code,
+            sent_at_ms=sent_at_ms,
             credits=1,
         )
     )

@@ -59,8 +59,8 @@ SCHEMAS: Final[dict[str, Json]] = {
         ),
         in_reply_to=identity(
             "msg",
-            "The message of yours that it answers: the newest one that you sent to this phone from"
-            " this number within 72 hours. Null if there is none.",
+            "The message of yours that it answers: the one to this phone from this number that"
+            " left last, within 72 hours. Null if there is none.",
             nullable=True,
         ),
         sandbox=flag("Whether it is of the sandbox: a phone of the portal's *Handsets* wrote it."),

@@ -15,9 +15,11 @@ from heliograph.inbound.written_sender import (
     is_dialled_at_home,
     may_be_texted,
 )
+from heliograph.messages.states import VALIDITY_S
 
-# a text answers the newest message of these hours: what comes later begins something new
+# a text answers the message that left last in these hours: what comes later begins something new
 ANSWERS_WITHIN_MS: Final = 72 * HOUR_MS
+_LEAVES_WITHIN_MS: Final = 1_000 * max(VALIDITY_S)  # after it was accepted
 
 
 class Way(NamedTuple):
@@ -72,11 +74,13 @@ async def routes(
             owned[way] = number
         else:
             shared[way] = number
-    since_ms = now_ms - ANSWERS_WITHIN_MS
+    left_since_ms = now_ms - ANSWERS_WITHIN_MS
+    accepted_since_ms = left_since_ms - _LEAVES_WITHIN_MS
     since = sql.MessagesSince(
-        first_id_of(since_ms),
-        first_id_of_month(month_of(now_ms)),
-        first_id_of_month(month_of(since_ms)),
+        left_since_ms=left_since_ms,
+        since=first_id_of(accepted_since_ms),
+        this_month=first_id_of_month(month_of(now_ms)),
+        first_month=first_id_of_month(month_of(accepted_since_ms)),
     )
     return {**known, **await _owned(tx, owned, since), **await _shared(tx, shared, since)}
 
@@ -84,8 +88,8 @@ async def routes(
 async def _owned(
     tx: HotTx, owned: dict[Way, sql.NumberOwner], since: sql.MessagesSince
 ) -> dict[Way, TextRoute]:
-    """Returns the routes of texts to numbers that one account has. They answer the newest message
-    that the account sent from the number to the phone.
+    """Returns the routes of texts to numbers that one account has. They answer the message that
+    left last of those that the account sent from the number to the phone.
     """
     read = {
         way: TextRoute(number.account_id, international(way.sender, number.country_code))
@@ -109,8 +113,8 @@ async def _owned(
 async def _shared(
     tx: HotTx, shared: dict[Way, sql.NumberOwner], since: sql.MessagesSince
 ) -> dict[Way, TextRoute]:
-    """Returns the routes of texts to numbers that several accounts share: to the account that
-    texted the phone from the number last, else to the number's catch-all account.
+    """Returns the routes of texts to numbers that several accounts share: to the account whose
+    message to the phone from the number left last, else to the number's catch-all account.
     """
     phones = await _phones(tx, shared)
     asked_numbers = {
@@ -125,7 +129,7 @@ async def _shared(
         texted = [
             last[read] for phone in phones[way] if (read := _Texted(phone, way.recipient)) in last
         ]
-        newest = max(texted, key=lambda each: each.message_id, default=None)
+        newest = max(texted, key=_when_it_left, default=None)
         if newest is not None:
             route_of_way[way] = TextRoute(newest.account_id, str(newest.phone), newest.message_id)
         else:
@@ -137,6 +141,10 @@ async def _shared(
                 first_word=bool(number.first_word),
             )
     return route_of_way
+
+
+def _when_it_left(message: sql.NewestMessage) -> tuple[int, str]:
+    return message.left_at_ms, message.message_id
 
 
 async def _phones(tx: HotTx, shared: dict[Way, sql.NumberOwner]) -> dict[Way, set[str]]:

@@ -85,11 +85,12 @@ class Addressed(Row, frozen=True):
 
 
 class MessagesSince(Row, frozen=True):
-    """Says from which id on messages are looked at, for all questions. `this_month` and
-    `first_month` are the lowest ids of the present month and of that of `since`: they tell
-    PostgreSQL which partitions to read.
+    """Says since when messages that left count, and from which id on messages are looked at, for
+    all questions. `this_month` and `first_month` are the lowest ids of the present month and of
+    that of `since`: they tell PostgreSQL which partitions to read.
     """
 
+    left_since_ms: BigInt
     since: Id
     this_month: Id
     first_month: Id
@@ -100,6 +101,7 @@ class NewestMessage(Row, frozen=True):
     digits: Text
     phone: BigInt
     message_id: Id
+    left_at_ms: BigInt
 
 
 _LOOKED_AT_MAX: Final = 1_000  # messages of one account to one phone
@@ -108,7 +110,8 @@ _LOOKED_AT_MAX: Final = 1_000  # messages of one account to one phone
 # first, and no more than so many are looked at. (The bounds, which make the order no constant, are
 # both the phone.) No condition leaves rows out before they are counted.
 _OF_MONTH: Final = """
-    SELECT id, send_id, account_id, sandbox, status, parts_accepted, error_code FROM messages
+    SELECT id, send_id, account_id, sandbox, status, parts_accepted, error_code, sent_at_ms
+    FROM messages
     WHERE account_id = {account_id} AND recipient >= g.phone AND recipient <= g.phone"""
 _LATEST: Final = f"""(
     ({_OF_MONTH} AND id >= CAST(:this_month AS uuid)
@@ -117,7 +120,8 @@ _LATEST: Final = f"""(
     ({_OF_MONTH} AND id >= CAST(:first_month AS uuid) AND id < CAST(:this_month AS uuid)
         ORDER BY recipient DESC LIMIT {_LOOKED_AT_MAX}))"""
 _LATEST_SQLITE: Final = f"""(
-    SELECT id, send_id, account_id, sandbox, status, parts_accepted, error_code, recipient
+    SELECT id, send_id, account_id, sandbox, status, parts_accepted, error_code, sent_at_ms,
+        recipient
     FROM messages INDEXED BY messages_by_recipient
     WHERE account_id = {{account_id}} AND recipient = :phone
     ORDER BY rowid DESC LIMIT {_LOOKED_AT_MAX})"""
@@ -127,23 +131,31 @@ _HAS_LEFT: Final = f"""({MESSAGE.is_in(SENT, DELIVERED, of="m.")} OR m.parts_acc
     OR m.error_code NOT IN ('blocked', 'canceled', 'carrier_rejected', 'expired', 'no_route')
     OR EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id
         AND {SEGMENT.is_in(SUBMITTING, IN_DOUBT, of="i.")}))"""
+# Ids are in the order in which messages were accepted. One of a large send may leave hours after
+# another account's that was accepted later, and then its phone has it last.
+_LEFT_AT: Final = """coalesce(m.sent_at_ms,
+    (SELECT max(i.since_ms) FROM inflight i WHERE i.message_id = m.id), s.created_at_ms)"""
+_COUNTS: Final = f"""NOT m.sandbox AND {_HAS_LEFT}
+    AND {_LEFT_AT} >= :left_since_ms"""
+_NEWEST_FIRST: Final = f"ORDER BY {_LEFT_AT} DESC, m.id DESC LIMIT 1"
 _NEWEST_MESSAGES: Final = SharingStatement(
     Addressed,
     MessagesSince,
     NewestMessage,
     postgresql=f"""
-        SELECT g.account_id, g.digits, g.phone, newest.id AS message_id
+        SELECT g.account_id, g.digits, g.phone, newest.id AS message_id, newest.left_at_ms
         FROM :given AS g CROSS JOIN LATERAL (
-            SELECT m.id FROM {_LATEST.format(account_id="g.account_id")} m
+            SELECT m.id, {_LEFT_AT} AS left_at_ms
+            FROM {_LATEST.format(account_id="g.account_id")} m
             JOIN sends s ON s.id = m.send_id
-            WHERE m.id >= CAST(:since AS uuid) AND NOT m.sandbox AND s.sender = g.digits
-                AND {_HAS_LEFT}
-            ORDER BY m.id DESC LIMIT 1) newest""",
+            WHERE m.id >= CAST(:since AS uuid) AND s.sender = g.digits AND {_COUNTS}
+            {_NEWEST_FIRST}) newest""",
     sqlite=f"""
-        SELECT m.account_id, s.sender AS digits, m.recipient AS phone, m.id AS message_id
+        SELECT m.account_id, s.sender AS digits, m.recipient AS phone, m.id AS message_id,
+            {_LEFT_AT} AS left_at_ms
         FROM {_LATEST_SQLITE.format(account_id=":account_id")} m JOIN sends s ON s.id = m.send_id
-        WHERE m.id >= :since AND NOT m.sandbox AND s.sender = :digits AND {_HAS_LEFT}
-        ORDER BY m.id DESC LIMIT 1""",
+        WHERE m.id >= :since AND s.sender = :digits AND {_COUNTS}
+        {_NEWEST_FIRST}""",
 )
 
 
@@ -162,26 +174,29 @@ _NEWEST_OF_ALL: Final = SharingStatement(
     MessagesSince,
     NewestMessage,
     postgresql=f"""
-        SELECT newest.account_id, g.digits, g.phone, newest.id AS message_id
+        SELECT newest.account_id, g.digits, g.phone, newest.id AS message_id, newest.left_at_ms
         FROM :given AS g CROSS JOIN LATERAL (
-            SELECT m.account_id, m.id
+            SELECT m.account_id, m.id, {_LEFT_AT} AS left_at_ms
             FROM senders n JOIN accounts a ON a.id = n.account_id
                 CROSS JOIN LATERAL {_LATEST.format(account_id="n.account_id")} m
             JOIN sends s ON s.id = m.send_id
             WHERE n.skeleton = g.digits AND n.sender = g.digits AND NOT n.sandbox
-                AND m.id >= CAST(:since AS uuid) AND NOT m.sandbox AND a.closed_at_ms IS NULL
-                AND s.sender = g.digits AND {_HAS_LEFT}
-            ORDER BY m.id DESC LIMIT 1) newest""",
+                AND m.id >= CAST(:since AS uuid) AND a.closed_at_ms IS NULL
+                AND s.sender = g.digits AND {_COUNTS}
+            {_NEWEST_FIRST}) newest""",
     sqlite=f"""
-        SELECT n.account_id, :digits AS digits, :phone AS phone, (
-            SELECT m.id FROM {_LATEST_SQLITE.format(account_id="n.account_id")} m
-            JOIN sends s ON s.id = m.send_id
-            WHERE m.id >= :since AND NOT m.sandbox AND s.sender = :digits AND {_HAS_LEFT}
-            ORDER BY m.id DESC LIMIT 1) AS message_id
-        FROM senders n JOIN accounts a ON a.id = n.account_id
-        WHERE n.skeleton = :digits AND n.sender = :digits AND NOT n.sandbox
-            AND a.closed_at_ms IS NULL AND message_id IS NOT NULL
-        ORDER BY message_id DESC LIMIT 1""",
+        SELECT m.account_id, :digits AS digits, :phone AS phone, m.id AS message_id,
+            {_LEFT_AT} AS left_at_ms
+        FROM (SELECT (
+                SELECT m.id FROM {_LATEST_SQLITE.format(account_id="n.account_id")} m
+                JOIN sends s ON s.id = m.send_id
+                WHERE m.id >= :since AND s.sender = :digits AND {_COUNTS}
+                {_NEWEST_FIRST}) AS id
+            FROM senders n JOIN accounts a ON a.id = n.account_id
+            WHERE n.skeleton = :digits AND n.sender = :digits AND NOT n.sandbox
+                AND a.closed_at_ms IS NULL) newest
+        JOIN messages m ON m.id = newest.id JOIN sends s ON s.id = m.send_id
+        {_NEWEST_FIRST}""",
 )
 
 
@@ -225,12 +240,12 @@ FORMER_TENANTS: Final = BatchStatement(
 async def newest_of_all(
     tx: HotTx, asked: Sequence[SharedNumber], since: MessagesSince
 ) -> list[NewestMessage]:
-    """Returns the newest message of each, if there is one since then."""
+    """Returns which message of each left last, if one has left since then."""
     return await _NEWEST_OF_ALL.rows_with(tx, asked, since)
 
 
 async def newest_messages(
     tx: HotTx, asked: Sequence[Addressed], since: MessagesSince
 ) -> list[NewestMessage]:
-    """Returns the newest message of each, if there is one since then."""
+    """Returns which message of each left last, if one has left since then."""
     return await _NEWEST_MESSAGES.rows_with(tx, asked, since)

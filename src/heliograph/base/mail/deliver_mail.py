@@ -1,11 +1,15 @@
 """Hands a mail to the server that HELIOGRAPH_SMTP_URL names, or shows it on the terminal."""
 
+import secrets
 import sys
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from email.message import EmailMessage
+from email.utils import format_datetime
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
+from heliograph.base import clock
 from heliograph.base.addresses import MailServer, mail_server
 from heliograph.base.settings import Settings
 
@@ -46,6 +50,7 @@ def to_server(server: MailServer) -> Deliver:
     async def deliver(message: EmailMessage) -> None:
         import aiosmtplib  # it is not needed where no mail is sent
 
+        _add_what_servers_ask_for(message)
         await aiosmtplib.send(
             message,
             hostname=server.host,
@@ -57,3 +62,15 @@ def to_server(server: MailServer) -> Deliver:
         )
 
     return deliver
+
+
+def _add_what_servers_ask_for(message: EmailMessage) -> None:
+    """Adds the date, without which no mail is one (RFC 5322, 3.6), and an id, without which large
+    providers refuse it. What a mail has already stays: an id that is the same at each try tells
+    that it came twice.
+    """
+    if "Date" not in message:
+        message["Date"] = format_datetime(datetime.fromtimestamp(clock.now_ms() // 1_000, UTC))
+    if "Message-ID" not in message:
+        host = str(message["From"]).partition("@")[2].rstrip(">")
+        message["Message-ID"] = f"<{secrets.token_hex(16)}@{host}>"

@@ -9,7 +9,7 @@ from heliograph import users
 from heliograph.alerts.tables import alert_recipients, alert_tellings
 from heliograph.alerts.upsert import lock_table
 from heliograph.base import ids
-from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.base.errors import DoneAlready, InvalidRequest, NotFound
 from heliograph.base.secrets import Keys, decrypt, encrypt
 from heliograph.base.short_texts import invalid_field
 from heliograph.database.sealed_columns import Encrypted, SealedColumn
@@ -86,7 +86,7 @@ def add_recipient(
     lock_table(tx, alert_recipients)  # of two at once, each would add the same address
     present = all_recipients(tx)
     if any(recipient.address == address for recipient in present):
-        raise invalid_field("address", "is told already")
+        raise DoneAlready(f"{address} is told already.")
     if len(present) >= RECIPIENTS_MAX:
         raise invalid_field(
             "address", f"cannot be added: there are {RECIPIENTS_MAX}, remove one first"

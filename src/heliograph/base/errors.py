@@ -60,6 +60,12 @@ class InvalidRequest(ServiceError):
     code, status, reason = "INVALID_REQUEST", 400, "invalid_field"
 
 
+class DoneAlready(InvalidRequest):
+    """What is asked for is so already."""
+
+    reason = "done_already"
+
+
 class UrlTooLong(InvalidRequest):
     """The URL of the request is too long."""
 

@@ -7,9 +7,9 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph.accounts import AccountClosed
-from heliograph.base.errors import FieldError, InvalidRequest, NotFound
+from heliograph.base.errors import DoneAlready, FieldError, InvalidRequest, NotFound
 from heliograph.console.operator_visit import NoSecondStep, OperatorVisit, operator_visit_of
-from heliograph.console.rendering import OF_NO_FIELD, second_step_page
+from heliograph.console.rendering import DONE_ALREADY, OF_NO_FIELD, second_step_page
 from heliograph.portal.filled_form import refill
 from heliograph.portal.form_idempotency import redirect_user_once
 from heliograph.portal.handlers import Handler, record_session_use
@@ -69,7 +69,8 @@ def form_for_operators(
         try:
             return request.db.transact(effect)
         except (InvalidRequest, NotFound, AccountClosed) as refused:
-            wrong = refused.fields or [FieldError(OF_NO_FIELD, refused.message)]
+            said_above = DONE_ALREADY if isinstance(refused, DoneAlready) else OF_NO_FIELD
+            wrong = refused.fields or [FieldError(said_above, refused.message)]
             with request.db.read() as tx:
                 response = show(tx, request, operator_visit_of(tx, request), wrong)
             if (

@@ -10,16 +10,18 @@ from heliograph.portal import rendering
 from heliograph.portal.page_request import PageRequest
 
 OF_NO_FIELD: Final = ""  # the field of what is wrong with a form as a whole
+DONE_ALREADY: Final = " "  # the field of a form that asks for what is so already: nothing is wrong
 
 
 def page(
     template: str, request: PageRequest, visit: OperatorVisit, *, status: int = 200, **values: Any
 ) -> Response:
     """Returns the page that a template of the console makes of these values. Of `errors`, what
-    stands at no field is said above the page.
+    stands at no field is said above the page, and what is so already is said there quietly.
     """
     errors = dict(values.pop("errors", {}))
     refusal = errors.pop(OF_NO_FIELD, None)
+    done_already = errors.pop(DONE_ALREADY, None)
     return rendering.page(
         template,
         request,
@@ -30,6 +32,7 @@ def page(
         here=request.page.partition("?")[0],
         errors=errors,
         refusal=refusal,
+        done_already=done_already,
         **values,
     )
 

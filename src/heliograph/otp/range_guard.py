@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.clock import DAY_MS
-from heliograph.base.errors import NotFound, RateLimited
+from heliograph.base.errors import DoneAlready, NotFound, RateLimited
 from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import invalid_field
 from heliograph.otp.limits import seconds_until
@@ -118,7 +118,7 @@ def count_blocked(tx: Connection, now_ms: int) -> int:
 def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> BlockedRange:
     """Refuses one-time passwords of an account (raw id) to a range, as if the guard had found it.
     It waits for those that are just being counted. Raises InvalidRequest for digits that are not
-    a range, and when it is blocked already.
+    a range, and DoneAlready when it is blocked already.
     """
     if not (digits.isascii() and digits.isdigit() and len(digits) == RANGE_DIGITS):
         raise invalid_field(
@@ -134,7 +134,7 @@ def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> BlockedR
     here = (columns.account_id == account_id) & (columns.digits == digits)
     existing = tx.execute(sa.select(columns.sent_at_ms, columns.blocked_at_ms).where(here)).first()
     if existing is not None and (existing.blocked_at_ms or 0) > now_ms - BLOCKED_MS:
-        raise invalid_field("range", f"{quote_value(digits)} is blocked for this account already")
+        raise DoneAlready(f"The range {digits} is blocked for this account already.")
     if existing is None:
         tx.execute(
             otp_ranges.insert().values(

@@ -43,6 +43,10 @@ def test_a_range_is_blocked_with_a_reason_and_let_go(
     assert refused(db) == []
     assert visitor.post(f"{PATH}/block", form).status_code == 303
     assert refused(db) == [DIGITS]
+    again = visitor.post(f"{PATH}/block", form).text
+    said = f"The range {DIGITS} is blocked for this account already."
+    assert f'<p class="notice calm" role="status">{said}</p>' in again, "nothing went wrong"
+    assert 'class="wrong"' not in again
     assert f"{DIGITS}…" in visitor.get(PATH).text
     with db.read() as tx:
         account = accounts.text_id(accounts.by_id(tx, amina_id))
@@ -52,6 +56,9 @@ def test_a_range_is_blocked_with_a_reason_and_let_go(
     assert visitor.post(f"{PATH}/unblock", {**there, "reason": "verified"}).status_code == 303
     assert refused(db) == []
     assert visitor.get(f"{PATH}/unblock", params=there).status_code == 404
+    late = visitor.post(f"{PATH}/unblock", {**there, "reason": "another operator was faster"})
+    assert late.status_code == 303
+    assert "That was done already" in visitor.get(late.headers["location"]).text
     with db.read() as tx:
         logged = users.operator_entries(tx, PageWanted(9, None))
         told = audit_log.page(tx, amina_id, PageWanted(9, None))

@@ -158,13 +158,16 @@ def ask_unblock(
 
 
 def unblock(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
-    """Lets one-time passwords go out again, as the command does. Raises InvalidRequest and
-    NotFound.
+    """Lets one-time passwords go out again, as the command does. Where they do already, it says so.
+    Raises InvalidRequest and NotFound.
     """
     form = request.sent.form
     reason = reason_of(request)
     account = _account(tx, form.get("account", ""))
     place = form.get("place", "")
+    refused = _refused(tx, request.now_ms, account_id=account.id)
+    if all(each.destination != place for each in refused):
+        return redirect(ABUSE, DoneNotice.DONE_ALREADY)
     if place.isdigit():
         otp.unblock(tx, account.id, place, request.now_ms)
     else:

@@ -1,8 +1,11 @@
 """An operator settles messages in doubt, and stops pumping, in a real browser."""
 
-from playwright.sync_api import Browser, expect
+import sqlalchemy as sa
+from playwright.sync_api import Browser, Page, expect
 
 from heliograph.base import clock
+from heliograph.database.database import Database
+from heliograph.messages.tables import carrier_refs
 from heliograph.users import OperatorRole
 from tests.support import plain_http
 from tests.support.api.server import Server
@@ -12,6 +15,31 @@ from tests.support.console.operators import waiting_sender
 from tests.support.factories import open_carrier
 from tests.support.portal.browsing import at_both_widths, opened, picture
 from tests.support.portal.rolled_up import rolled_up
+
+
+def look_at_work(page: Page, server: Server, db: Database, carrier_id: int) -> None:
+    """Opens a message in doubt, and receipts that match nothing, by the phone that each is of."""
+    page.goto(f"{server.url}/console/messages/in-doubt?carrier={carrier_id}")
+    page.get_by_role("link", name="233241234569", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("To 233241234569")
+    receipt = {
+        "carrier_id": carrier_id,
+        "receipt_state": "DELIVRD",
+        "created_at_ms": clock.now_ms(),
+    }
+    with db.write() as tx:
+        tx.execute(
+            sa.insert(carrier_refs),
+            [
+                {**receipt, "ref": "f1", "printed": "f1", "recipient": 233241234568},
+                {**receipt, "ref": "f2", "printed": "f2", "recipient": None},
+            ],
+        )
+    for ref, of_phone in (("f1", "233241234568"), ("f2", "not said")):
+        page.goto(f"{server.url}/console/messages/receipts?carrier={carrier_id}")
+        page.get_by_role("link", name=of_phone, exact=True).click()
+        expect(page.get_by_role("heading", name=f"Receipt {ref}")).to_be_visible()
+    page.goto(f"{server.url}/console/messages")
 
 
 @at_both_widths
@@ -48,16 +76,15 @@ def test_messages_in_doubt_are_settled_from_the_list_and_a_range_is_blocked(
     page.keyboard.press("Enter")
     expect(page.get_by_role("status")).to_have_text("Saved")
     expect(page.get_by_role("checkbox")).to_have_count(1)
-    page.get_by_role("navigation", name="Pages of the console").get_by_role(
-        "link", name="Messages"
-    ).click()
+    page.goto(f"{server.url}/console/messages")
     page.get_by_label("Message, send, phone number, or a carrier's id").fill("233241234567")
     page.keyboard.press("Enter")
-    page.get_by_role("cell").get_by_role("link").first.click()
+    page.get_by_role("link", name="233241234567", exact=True).click()
     expect(page.get_by_text("their ticket 4711")).to_be_visible()
     page.get_by_role("button", name="Show the text").click()
     expect(page.get_by_text("Your order is on its way.")).to_be_visible()
     picture(page, "console-message")
+    look_at_work(page, server, amina.db, carrier_id)
     rolled_up(amina.db, amina.account_id, clock.now_ms(), sender="OTHER", sent=1_234)
     waiting_sender(amina.db, server.cast.chidi.account_id, "AM1NA")
     page.get_by_role("navigation", name="Pages of the console").get_by_role(

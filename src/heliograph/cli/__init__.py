@@ -37,7 +37,7 @@ COMMANDS: Final = {
     ),
     "user": (
         "People who sign in to the portal or the console: add (or create), link, list, remove,"
-        " disable, two-step-off."
+        " disable, two-step-off; log of operators."
     ),
     "quota": "How much an account may store in a day: show, set.",
     "key": "API keys: create, list, revoke.",
@@ -49,6 +49,7 @@ COMMANDS: Final = {
     "keyword": "Words that do something when a handset sends them: add, list, remove.",
     "inbound": "Texts that handsets have sent: list.",
     "otp": "One-time passwords: block, blocked, unblock.",
+    "abuse": "What may be abuse: volume, links.",
     "campaign": (
         "Campaigns: create, test, estimate, schedule, launch, pause, resume, cancel, list, show."
     ),

@@ -2,10 +2,12 @@
 
 import pytest
 
-from heliograph import users
+from heliograph import accounts, users
 from heliograph.base import clock
+from heliograph.base.clock import HOUR_MS, rfc3339
 from heliograph.database.database import Database
-from heliograph.users import OperatorRole, operators, sign_ins
+from heliograph.users import OperatorEntry, OperatorRole, operators, sign_ins
+from heliograph.users.operator_log import log_operator
 from tests.support.capability.commands import Run, typed
 
 ADD = typed("user add kofi@example.com --operator support --json")
@@ -59,3 +61,44 @@ def test_who_is_no_operator_cannot_be_removed_as_one(run: Run, amina_id: str) ->
     refused = run(*typed("user remove ama@example.com --operator"))
     assert refused.status == 1
     assert "This user is no operator." in refused.err
+
+
+def test_the_log_of_operators_is_listed_as_the_console_shows_it(
+    run: Run, db: Database, amina_id: str
+) -> None:
+    now_ms = clock.now_ms()
+    with db.write() as tx:
+        kofi = users.add(tx, "kofi@example.com", now_ms=now_ms)
+        ama = users.add(tx, "ama@example.com", now_ms=now_ms)
+        for user, account_id, action, later_ms in (
+            (kofi, amina_id, "account.suspend", 0),
+            (ama, None, "route.set", HOUR_MS),
+            (kofi, None, "carrier.pause", 2 * HOUR_MS),
+        ):
+            entry = OperatorEntry(action, account_id, "it", "so", "not so", "as agreed")
+            log_operator(tx, user, entry, now_ms=now_ms + later_ms)
+    clock.move(by_ms=3 * HOUR_MS)
+    shown = {
+        options: [each["action"] for each in run(*typed(f"user log --json {options}")).json]
+        for options in ("", "--limit 1", "--by Kofi@example.com", "--account amina", "--until 90m")
+    }
+    assert shown == {
+        "": ["carrier.pause", "route.set", "account.suspend"],
+        "--limit 1": ["carrier.pause"],
+        "--by Kofi@example.com": ["carrier.pause", "account.suspend"],
+        "--account amina": ["account.suspend"],
+        "--until 90m": ["route.set", "account.suspend"],
+    }
+    [first] = run(*typed("user log --json --account amina")).json
+    with db.read() as tx:
+        account = accounts.text_id(accounts.by_id(tx, amina_id))
+    assert first == {
+        "time": rfc3339(now_ms),
+        "by": "kofi@example.com",
+        "action": "account.suspend",
+        "account_id": account,
+        "record": "it",
+        "before": "so",
+        "after": "not so",
+        "reason": "as agreed",
+    }

@@ -7,7 +7,7 @@ import click
 from heliograph.cli import checked_values
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
-from heliograph.cli.values import page_options
+from heliograph.cli.values import LISTED_MAX, Past, WholeNumber, page_options
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -216,3 +216,63 @@ def disable(run: CommandRun, user: str) -> None:
         users.disable(tx, found.id)
         record = _record(tx, found)
     show(run, record)
+
+
+@command.command(
+    "log",
+    epilog=examples(
+        "user log", "user log --account 'Amina Foods' --by kofi@example.com --until 7d --json"
+    ),
+)
+@click.option("--account", "acc", metavar="ACC", help="Show only changes of this account.")
+@click.option(
+    "--by",
+    type=checked_values.EMAIL,
+    metavar="E-MAIL",
+    help="Show only changes that this user made.",
+)
+@click.option(
+    "--until",
+    type=Past(),
+    metavar="T",
+    help="Show only those made before this time: a time, a date, or 7d, 2h, 30m ago.",
+)
+@click.option(
+    "--limit",
+    type=WholeNumber(1, LISTED_MAX),
+    default=100,
+    show_default=True,
+    help="The most to show, newest first.",
+)
+def log(run: CommandRun, acc: str | None, by: str | None, until: int | None, limit: int) -> None:
+    """List what operators have changed in the console.
+
+    The newest change comes first, with its reason. Changes that commands make are not in it.
+    """
+    from heliograph import accounts, users
+    from heliograph.base.clock import rfc3339
+    from heliograph.base.paging import PageWanted, first_id_of
+
+    with run.read() as tx:
+        account_id = None if acc is None else accounts.find(tx, acc).id
+        before = None if until is None else first_id_of(until)
+        found = users.operator_entries(
+            tx,
+            PageWanted(limit, before),
+            account_id=account_id,
+            email=by and users.fold_email(by),
+        )
+    records = [
+        {
+            "time": rfc3339(each.at_ms),
+            "by": each.email,
+            "action": each.entry.action,
+            "account_id": each.account,
+            "record": each.entry.record,
+            "before": each.entry.before,
+            "after": each.entry.after,
+            "reason": each.entry.reason,
+        }
+        for each in found
+    ]
+    show_list(run, records, ("time", "by", "action", "account_id", "record", "after", "reason"))

@@ -191,6 +191,7 @@ PAGES: Final = (
     page_route(SHEETS, page_for_operators(rate_sheets.show_list)),
     file_form_route(SHEETS, rate_sheets.may_upload_at_all, rate_sheets.upload_it),
     page_route(SHEET, page_for_operators(rate_sheets.show_sheet)),
+    page_route(f"{SHEET}/export", page_for_operators(rate_sheets.export)),
     form_route(SHEET, _on_rates(rate_sheets.change, rate_sheets.show_sheet)),
     page_route(COSTS, page_for_operators(costs.show_list)),
     form_route(COSTS, _on_rates(costs.change, costs.show_list)),

@@ -9,7 +9,7 @@ from heliograph.pricing.costs import (
     remove_cost,
     set_cost,
 )
-from heliograph.pricing.difference import ChangeKind
+from heliograph.pricing.difference import ChangeKind, RateChange
 from heliograph.pricing.loss_of_change import change_with_warning, change_without_loss
 from heliograph.pricing.market import SegmentMargin, load_market
 from heliograph.pricing.rate_change import loss_words
@@ -26,6 +26,7 @@ __all__ = [
     "CarrierCost",
     "ChangeKind",
     "Costs",
+    "RateChange",
     "SegmentMargin",
     "change_rate",
     "change_with_warning",

@@ -235,10 +235,21 @@ def outlook_of(
     tx: Connection, rates: Sequence[current_rates.Rate], *, is_whole: bool
 ) -> SheetOutlook:
     """Returns what a sheet of these rates would change if it were applied now."""
-    # a sheet changes nothing of the accounts that it does not name
-    today = current_rates.load_of(tx, {GENERAL, *(rate.account_id for rate in rates)})
+    today = _today(tx, rates)
     changes = difference(today, rates, is_whole=is_whole)
     return SheetOutlook(changes, margins_after(load_market(tx), today, changes))
+
+
+def difference_of(
+    tx: Connection, rates: Sequence[current_rates.Rate], *, is_whole: bool
+) -> Difference:
+    """Returns what a sheet of these rates would change now, without what that would bring."""
+    return difference(_today(tx, rates), rates, is_whole=is_whole)
+
+
+def _today(tx: Connection, rates: Sequence[current_rates.Rate]) -> list[current_rates.Rate]:
+    # a sheet changes nothing of the accounts that it does not name
+    return current_rates.load_of(tx, {GENERAL, *(rate.account_id for rate in rates)})
 
 
 def _store(tx: Connection, sheet: RateSheet) -> bool:

@@ -96,6 +96,12 @@ def test_a_rate_sheet_with_a_loss_is_refused_and_another_one_is_applied_at_its_t
     expect(page.get_by_role("heading", name="It sells below cost")).to_be_visible()
     expect(page.get_by_text("2 new, 0 changed, 0 removed, 1 unchanged")).to_be_visible()
     picture(page, "console-rate-sheet-with-loss")
+    with page.expect_download() as saving:
+        page.get_by_role("link", name="Save the whole difference as CSV").click()
+    assert saving.value.path().read_text() == (
+        "destination,account,credits_today,credits_then,change\n"
+        "233,,,1,new\nNG,,,4,new\ndefault,,3,3,unchanged\n"
+    )
     page.get_by_label("Reason").fill("to win the customer")
     page.get_by_role("button", name="Let it hold").click()
     expect(page.get_by_text("233 brings 0.035 GHS a segment")).to_be_visible()

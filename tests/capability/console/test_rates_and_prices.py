@@ -108,7 +108,7 @@ def test_all_losses_and_changes_are_counted_though_a_page_shows_the_first(
         current_rates.store(tx, "GH", 1, account_id=amina_id)
         text_id = accounts.text_id(accounts.by_id(tx, amina_id))
     sign_in_operator(visitor, db)
-    lines = [f"233{number:03},1," for number in range(250)]
+    lines = [f"233{number:03},{'none' if number == 249 else 1}," for number in range(250)]
     path = uploaded(
         visitor, "\n".join(["prefix,credits,account", f"GH,1,{text_id}", *lines]).encode()
     )
@@ -116,12 +116,19 @@ def test_all_losses_and_changes_are_counted_though_a_page_shows_the_first(
     assert "<strong>250</strong> new" in page
     assert "<strong>1</strong> unchanged" in page
     assert "Where there is no rate (–), a shorter prefix, the country or" in page
-    assert "And 201 more." in page  # losses: of 250 lines, and of what amina pays
+    assert "And 200 more." in page  # losses: of 250 lines, and of what amina pays
     assert "And 51 more." in page  # changes
+    assert visitor.get(f"{path}/export").text.splitlines() == [
+        "destination,account,credits_today,credits_then,change",
+        *(f"233{number:03},,,1,new" for number in range(249)),
+        "233249,,,none,new",
+        f"GH,{text_id},1,1,unchanged",
+    ]
+    visitor.get(path)
     visitor.post(path, {"do": "plan", "reason": "prices of May", "allow_loss": "yes"})
     margin = visitor.get(f"{RATES}/margin").text
-    assert "251 below cost" in margin  # of 250 rates, and of the default to other numbers
-    assert "And 51 more." in margin
+    assert "250 below cost" in margin  # of 249 rates, and of the default to other numbers
+    assert "And 50 more." in margin
 
 
 def test_a_planned_sheet_is_applied_at_its_time_or_withdrawn_before(

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from heliograph import accounts, carriers, pricing
 from heliograph.base.clock import rfc3339
+from heliograph.base.csv.cells import line_of, neutralize
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import invalid_field
@@ -23,14 +24,15 @@ from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.form_idempotency import redirect_user_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import DoneNotice, redirect
-from heliograph.pricing import BadRow, ChangeKind, sheets
+from heliograph.portal.rendering import DoneNotice, Download, redirect
+from heliograph.pricing import BadRow, ChangeKind, RateChange, sheets
 from heliograph.users import OperatorRight
 
 CHANGES_SHOWN_MAX: Final = 200  # those that do something come first
 LOSSES_SHOWN_MAX: Final = 50
 BAD_ROWS_SHOWN_MAX: Final = 100
 BUTTONS: Final = ("plan", "withdraw")
+CSV_COLUMNS: Final = ("destination", "account", "credits_today", "credits_then", "change")
 _AT: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?", re.ASCII)
 
 
@@ -126,16 +128,7 @@ def show_sheet(
         status=400 if errors else 200,
         sheet=sheet,
         counts={str(kind): outlook.difference.count(kind) for kind in ChangeKind},
-        changes=[
-            ShownChange(
-                change.kind,
-                change.rate.destination,
-                _whose(tx, change.rate),
-                _credits(change.today),
-                _credits(change.then),
-            )
-            for change in changes[:CHANGES_SHOWN_MAX]
-        ],
+        changes=_shown(tx, changes[:CHANGES_SHOWN_MAX]),
         changes_left=max(0, len(changes) - CHANGES_SHOWN_MAX),
         losses=weighed_rows(losses[:LOSSES_SHOWN_MAX], names),
         losses_left=max(0, len(losses) - LOSSES_SHOWN_MAX),
@@ -143,6 +136,26 @@ def show_sheet(
         typed=body_of(request),
         errors={error.field: error.message for error in errors},
     )
+
+
+def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
+    """Returns all that a sheet would change now as a file. Raises NotFound."""
+    sheet = sheets.sheet_by_id(tx, request.path["sheet"])
+    changes = sheets.difference_of(tx, sheets.rates_of(tx, sheet), is_whole=sheet.is_whole).changes
+    owners = _text_ids(tx, changes)
+    lines = [CSV_COLUMNS]
+    lines += [
+        (
+            each.rate.destination,
+            owners.get(each.rate.account_id, ""),
+            _cell(each.today),
+            _cell(each.then),
+            each.kind,
+        )
+        for each in changes
+    ]
+    text = "".join(line_of(map(neutralize, line), ",") for line in lines)
+    return Download("rate-sheet-difference.csv", iter([text]))
 
 
 def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
@@ -177,10 +190,31 @@ def _require(visit: OperatorVisit) -> None:
     visit.require_fresh()
 
 
-def _whose(tx: Connection, rate: current_rates.Rate) -> str | None:
-    if rate.account_id == GENERAL:
-        return None
-    return accounts.text_id(accounts.by_id(tx, rate.account_id))
+def _shown(tx: Connection, changes: Sequence[RateChange]) -> list[ShownChange]:
+    owners = _text_ids(tx, changes)
+    return [
+        ShownChange(
+            each.kind,
+            each.rate.destination,
+            owners.get(each.rate.account_id),
+            _credits(each.today),
+            _credits(each.then),
+        )
+        for each in changes
+    ]
+
+
+def _text_ids(tx: Connection, changes: Sequence[RateChange]) -> dict[str, str]:
+    """Returns the text ids of the accounts whose own rates these are, by raw id."""
+    owners = accounts.by_ids(tx, {each.rate.account_id for each in changes} - {GENERAL})
+    return {account_id: accounts.text_id(owner) for account_id, owner in owners.items()}
+
+
+def _cell(rate: current_rates.Rate | None) -> str:
+    """Returns what a sheet has for a rate, and nothing where there is none."""
+    if rate is None:
+        return ""
+    return "none" if rate.credits is None else str(rate.credits)
 
 
 def _credits(rate: current_rates.Rate | None) -> str:

@@ -30,7 +30,7 @@ from heliograph.monitoring.process_figures import written_figures
 from heliograph.monitoring.process_list import RegisteredProcess
 from heliograph.monitoring.sampling import MeasuredQueue, Sampler
 from heliograph.monitoring.service_figures import ServiceFigures, service_figures
-from heliograph.monitoring.situation import SAMPLES_LATE_MS, Trouble, situation
+from heliograph.monitoring.situation import SAMPLES_LATE_MS, Trouble, TroubleKind, situation
 
 __all__ = [
     "CARRIER_DAYS_SHOWN",
@@ -49,6 +49,7 @@ __all__ = [
     "SegmentFigures",
     "ServiceFigures",
     "Trouble",
+    "TroubleKind",
     "by_carrier",
     "by_country",
     "by_part",

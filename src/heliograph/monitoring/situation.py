@@ -6,6 +6,7 @@ seconds. What has to be looked at elsewhere, each process tells with its beat.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
 from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -41,12 +42,26 @@ _STATES: Final = {
 }
 
 
+class TroubleKind(StrEnum):
+    """Names what a trouble is about, where somebody can do something about it."""
+
+    CARRIER = "carrier"
+    RECEIPTS = "receipts"  # of a carrier, that match no message
+    DOUBTS = "doubts"
+    ONE_TIME_PASSWORDS = "one_time_passwords"
+    ROUTES = "routes"
+
+
 class Trouble(NamedTuple):
-    """Says in a sentence what is wrong, and in another one what to do about it."""
+    """Says in a sentence what is wrong, and in another one what to do about it. `carrier` is the
+    one that it is about, if it is about one.
+    """
 
     sentence: str
     remedy: str
     is_failure: bool = False  # as opposed to what only needs somebody's look
+    kind: TroubleKind | None = None
+    carrier: Carrier | None = None
 
 
 class Situation(NamedTuple):
@@ -154,10 +169,13 @@ def _of_carriers(
                 f"Carrier {carrier.name} is paused: nothing is handed over to it.",
                 f"Run heliograph carrier resume {carrier.name}, or resume it on its page, when it"
                 " may send again. What waits for it takes the next carrier of its route.",
+                kind=TroubleKind.CARRIER,
+                carrier=carrier,
             )
         if carrier.id in unbound:
             bound_to = carrier_checks.binds([carrier], unbound, lambda _: None)
-            yield from _troubles(bound_to)
+            for trouble in _troubles(bound_to, kind=TroubleKind.CARRIER):
+                yield trouble._replace(carrier=carrier)
         elif carrier.state != LinkState.BOUND.value and carrier.id != SIMULATOR_ID:
             yield _down(carrier, now_ms)
         yield from _backlog(now, before.get(carrier.id))
@@ -174,6 +192,8 @@ def _down(carrier: Carrier, now_ms: int) -> Trouble:
         f"Carrier {carrier.name} {lasts}: {_STATES[carrier.state]}{detail}.",
         _asked(carrier_checks.remedy(carrier)),
         is_failure=True,
+        kind=TroubleKind.CARRIER,
+        carrier=carrier,
     )
 
 
@@ -195,12 +215,16 @@ def _backlog(now: CarrierNow, before: CarrierSample | None) -> Iterator[Trouble]
                 f" waited for {_grouped(now.levels[oldest])} s.",
                 f"Raise its rate or window if the carrier allows it (heliograph carrier set"
                 f" {name} --tps N --window N), or add a carrier to its routes.",
+                kind=TroubleKind.CARRIER,
+                carrier=now.carrier,
             )
     if now.levels["unmatched"] >= UNMATCHED_MIN:
         yield Trouble(
             f"{_grouped(now.levels['unmatched'])} receipts of carrier {name} match no message.",
             f"See how it prints ids: heliograph carrier show {name}; then heliograph receipt list"
             " --unmatched.",
+            kind=TroubleKind.RECEIPTS,
+            carrier=now.carrier,
         )
 
 
@@ -209,10 +233,12 @@ def _of_checks(
 ) -> Iterator[Trouble]:
     by_id = {now.carrier.id: now.carrier for now in carriers}
     kinds = Counter(process.kind for process in processes)
-    yield from _troubles(work_checks.doubts(tx, now_ms))
+    yield from _troubles(work_checks.doubts(tx, now_ms), kind=TroubleKind.DOUBTS)
     yield from _troubles(work_checks.webhooks(tx, kinds, now_ms))
-    yield from _troubles(work_checks.one_time_passwords(tx, now_ms))
-    yield from _troubles(carrier_checks.routes(by_id, routing.all_routes(tx)))
+    otps = work_checks.one_time_passwords(tx, now_ms)
+    yield from _troubles(otps, kind=TroubleKind.ONE_TIME_PASSWORDS)
+    routes = carrier_checks.routes(by_id, routing.all_routes(tx))
+    yield from _troubles(routes, kind=TroubleKind.ROUTES)
 
 
 def _of_samples(now: ServiceFigures, now_ms: int) -> Iterator[Trouble]:
@@ -232,7 +258,9 @@ def _of_samples(now: ServiceFigures, now_ms: int) -> Iterator[Trouble]:
         )
 
 
-def _troubles(results: Iterable[CheckResult], *, is_failure: bool = False) -> Iterator[Trouble]:
+def _troubles(
+    results: Iterable[CheckResult], *, is_failure: bool = False, kind: TroubleKind | None = None
+) -> Iterator[Trouble]:
     """Yields what is not as it should be, in the words of `heliograph doctor`."""
     for result in results:
         if result.verdict != "ok":
@@ -240,6 +268,7 @@ def _troubles(results: Iterable[CheckResult], *, is_failure: bool = False) -> It
                 f"{_capital(result.check)}: {result.found}.",
                 _asked(result.remedy or ""),
                 is_failure=is_failure or result.verdict == "failure",
+                kind=kind,
             )
 
 

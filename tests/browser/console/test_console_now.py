@@ -47,6 +47,10 @@ def test_a_carrier_that_dies_is_told_within_seconds_and_so_is_its_return(
     expect(said).to_be_visible(timeout=TOLD_WITHIN_MS)
     expect(page.get_by_text(f"heliograph carrier test {name}")).to_be_visible()
     picture(page, "console-now-carrier-down")
+    page.get_by_role("link", name=f"Carrier {name}", exact=True).click()
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
+    page.goto(f"{server.url}/console")
+    expect(said).to_be_visible()
     with running_smsc(f"--port={port}"):
         expect(said).to_have_count(0, timeout=CONNECTS_WITHIN_MS)
     page.get_by_role("link", name="All figures").click()

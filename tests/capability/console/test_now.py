@@ -5,12 +5,13 @@ import re
 import pytest
 import sqlalchemy as sa
 
-from heliograph import alerts
+from heliograph import alerts, otp
 from heliograph.alerts import AlertKind
 from heliograph.base import clock
-from heliograph.carriers import LinkState
+from heliograph.carriers import LinkState, routing
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
+from heliograph.messages.tables import inflight
 from heliograph.monitoring import MeasuredQueue, Sampler
 from heliograph.monitoring.process_figures import CarrierCounts
 from heliograph.users import OperatorRole
@@ -41,6 +42,51 @@ def sampled(db: Database, carrier_id: int) -> None:
         with db.write() as tx:
             sampler.take(tx, {carrier_id: MeasuredQueue(3, 4, 5_000, 90)}, clock.now_ms())
         clock.move(by_ms=10_000)
+
+
+def in_doubt(carrier_id: int) -> dict[str, object]:
+    """Returns the row of a segment that a carrier has not answered for five minutes."""
+    return {
+        "message_id": "0" * 32,
+        "part": 1,
+        "parts": 1,
+        "carrier_id": carrier_id,
+        "worker": 0,
+        "attempt": 1,
+        "state": "in_doubt",
+        "prefix": "",
+        "expires_at_ms": 0,
+        "since_ms": clock.now_ms() - 300_000,
+    }
+
+
+def test_what_is_wrong_leads_to_the_page_where_something_can_be_done(
+    visitor: Visitor, db: Database, carrier_id: int, amina_id: str
+) -> None:
+    sign_in_operator(visitor, db)
+    tell(db, 7)
+    sampler, now_ms = Sampler(), clock.now_ms()
+    with db.write() as tx:
+        sampler.take(tx, {carrier_id: MeasuredQueue()}, now_ms)
+        sampler.take(tx, {carrier_id: MeasuredQueue(unmatched=450)}, now_ms + 10_000)
+        routing.set_route(tx, "44", ["simulator"])
+        otp.block(tx, amina_id, "23320123", now_ms)
+    clock.move(by_ms=10_000)
+    with db.write() as tx:
+        tx.execute(sa.insert(inflight).values(in_doubt(carrier_id)))
+    bound(db, carrier_id, LinkState.BACKING_OFF, "Connection refused")
+    page = visitor.get("/console/now").text
+    troubles = page.partition('class="troubles"')[2].partition("</section>")[0]
+    links = dict(re.findall(r'<a href="([^"]+)">([^<]+)</a>', troubles))
+    assert links == {
+        "/console/carriers/alpha": "Carrier alpha",
+        f"/console/messages/receipts?carrier={carrier_id}": "Receipts of alpha",
+        "/console/messages/in-doubt": "Messages in doubt",
+        "/console/abuse": "Abuse",
+        "/console/routes": "Routes",
+    }
+    for path in links:
+        assert visitor.get(path).status_code == 200
 
 
 def test_the_console_leads_to_what_happens_now(visitor: Visitor, db: Database) -> None:

@@ -14,6 +14,7 @@ from heliograph.base.forms import Query
 from heliograph.carriers import Carrier, LinkState, setting
 from heliograph.carriers.smpp.statuses import meaning_of
 from heliograph.console.navigation import NOW
+from heliograph.console.now_pages.linked_troubles import linked, linked_to_alerts
 from heliograph.console.now_pages.rate_plots import COLUMNS, PLOTTED, cells_of, plots_of
 from heliograph.console.now_pages.served_work import works_of
 from heliograph.console.operator_visit import OperatorVisit
@@ -63,7 +64,8 @@ def show_service(tx: Connection, request: PageRequest, visit: OperatorVisit) -> 
         "now.html",
         request,
         visit,
-        at=at._replace(troubles=[*at.troubles, *_of_alerts(tx)]),
+        at=at,
+        troubles=[*map(linked, at.troubles), *map(linked_to_alerts, _of_alerts(tx))],
         state_words=STATE_WORDS,
         window_of=_window_of,
         meaning_of=meaning_of,

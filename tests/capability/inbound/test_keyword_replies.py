@@ -81,7 +81,11 @@ async def test_a_second_stop_leaves_what_confirms_the_first(line: Line) -> None:
 async def test_a_confirmation_promises_no_more_than_holds(line: Line) -> None:
     line.number_has(opt_out_scope="sender")
     await line.says("STOP")
-    assert texts(line.house) == [STOPPED.replace("amina", f"amina ({SHORT_CODE})")]
+    named = f"amina ({SHORT_CODE})"
+    assert texts(line.house) == [STOPPED.replace("amina", named)]
+    clock.move(by_ms=MINUTE_MS)
+    await line.says("START")
+    assert texts(line.house)[1:] == [BACK.replace("amina", named)], "another number may stay out"
 
 
 @awaited

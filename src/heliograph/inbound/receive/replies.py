@@ -11,6 +11,7 @@ from heliograph.inbound.receive.apply_keywords import AppliedKeywords, PhonesKey
 from heliograph.messages.accept import Replier, Reply
 from heliograph.opt_outs import WHOLE_ACCOUNT, OptOutOwner, scope_of_sender
 
+_OF_A_SCOPE: Final = (KeywordAction.OPT_OUT, KeywordAction.OPT_IN)
 # the answers to these also go to people who have opted out, or opt out while they wait
 _TO_WHO_IS_OUT: Final = (KeywordAction.OPT_OUT, KeywordAction.HELP)
 
@@ -115,7 +116,7 @@ def _sender(keyword: PhonesKeyword) -> str:
 def _text(heeded: AppliedKeywords, keyword: PhonesKeyword) -> str | None:
     rule = keyword.received.matched.rule
     brand = heeded.brands[keyword.owner.account_id].name
-    if keyword.action is KeywordAction.OPT_OUT and keyword.received.scope != WHOLE_ACCOUNT:
-        # the account's other senders go on: the answer must not promise more than holds
+    if keyword.action in _OF_A_SCOPE and keyword.received.scope != WHOLE_ACCOUNT:
+        # the account's other senders stay as they are: the answer must not promise more than holds
         brand = f"{brand} ({keyword.received.text.recipient})"
     return rule.reply or built_in_answer(rule.action, rule.language, brand)

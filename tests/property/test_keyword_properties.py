@@ -176,6 +176,10 @@ SUSPECTED = [
     "Stop",  # said with a keyword that does nothing
     "pls cancel",
     "s.t.o.p",
+    "ST0P",
+    "stoppp it",
+    "STOOP!!",
+    "Unsubscribbe",
     "S T O P",
     "St op",
     "STOP2END",

@@ -110,25 +110,38 @@ _SPELLED: Final = frozenset(
 )
 _SPELLED_MAX: Final = max(len(word) for word in _SPELLED)
 _DIGITS: Final = re.compile(r"\d+")
+_IN_A_ROW: Final = re.compile(r"(.)\1+")
+_PLAIN: Final = frozenset(_IN_A_ROW.sub(r"\1", word) for word in _SPELLED)
 _LONGEST: Final = max(phrase.count(" ") for phrase in _PHRASES) + 1
 
 
 def seems_to_opt_out(text: str) -> bool:
     """Returns whether a text seems to opt out: a word or a phrase in it says so, or it is short and
-    has a word that opts out, or it spells one. Digits part words, as in `stop2end`.
+    has a word that opts out, also a mistyped one, or it spells one. Digits part words, as in
+    `stop2end`.
     """
-    words = [word for token in tokens(text[:READ_MAX]) for word in _DIGITS.split(token) if word]
+    found = tokens(text[:READ_MAX])
+    words = [word for token in found for word in _DIGITS.split(token) if word]
     if not _WORDS.isdisjoint(words):
         return True
     if len(words) <= _SHORT_MAX and any(_opts_out(word) for word in words):
         return True
     if sum(len(word) for word in words) <= _SPELLED_MAX and "".join(words) in _SPELLED:
         return True
+    if len(found) <= _SHORT_MAX and any(_typed_plainly(token) in _PLAIN for token in found):
+        return True
     return any(
         " ".join(words[begin:end]) in _PHRASES
         for begin in range(len(words))
         for end in range(begin + 1, min(begin + _LONGEST, len(words)) + 1)
     )
+
+
+def _typed_plainly(token: str) -> str:
+    """Returns a word as it was meant: with a letter for a zero, and each letter once in a row, as
+    in `st0p` and `stoppp`.
+    """
+    return _IN_A_ROW.sub(r"\1", token.replace("0", "o"))
 
 
 def _opts_out(word: str) -> bool:

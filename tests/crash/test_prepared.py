@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.accounts.tables import accounts
-from heliograph.database import migrate
+from heliograph.database import schema
 from heliograph.database.database import Database
 from tests.support import prepared
 from tests.support.api.service import service_on
@@ -43,7 +43,7 @@ def test_copies_are_empty_or_have_the_cast(
             closing(Database(url)) as database,
             database.read() as tx,
         ):
-            assert migrate.is_current(tx)
+            assert schema.is_current(tx)
             assert tx.execute(sa.select(accounts)).all() == []
         with (
             copied(made.staged, postgres_url, tmp_path) as url,

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.base.own_threads import OwnThreads
-from heliograph.database import migrate
+from heliograph.database import schema
 from heliograph.database.cache import ANSWER_S
 from heliograph.database.database import Database
 
@@ -72,7 +72,7 @@ def has_schema(db: Database) -> Check:
 
     def check() -> None:
         with db.read() as tx:
-            if not migrate.is_current(tx):
+            if not schema.is_current(tx):
                 raise Unavailable(
                     "The database does not have this version's schema; run `heliograph migrate`."
                 )

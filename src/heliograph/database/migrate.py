@@ -89,13 +89,6 @@ def upgrade(url: str, tell: Tell = lambda line: None) -> None:
         database.close()
 
 
-def is_current(tx: Connection) -> bool:
-    """Says whether this version can work with the database: its schema is this version's, or a
-    newer one that leaves all that this version needs.
-    """
-    return is_usable(tx, stored_version(tx))
-
-
 def _missing_migrations(tx: Connection) -> list[Script]:
     """Returns the migrations that the database has not had, in their order. Raises SettingError
     when it has had some that this version does not know, and is not made for.

@@ -53,6 +53,13 @@ def stored_version(tx: Connection) -> str | None:
     return None if found is None else str(found)
 
 
+def is_current(tx: Connection) -> bool:
+    """Says whether this version can work with the database: its schema is this version's, or a
+    newer one that leaves all that this version needs.
+    """
+    return is_usable(tx, stored_version(tx))
+
+
 def is_usable(tx: Connection, found: str | None) -> bool:
     """Says whether this version can work with the schema `found`: its own, or a newer one that
     leaves all that it needs as it was.

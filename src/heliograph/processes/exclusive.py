@@ -22,7 +22,7 @@ from heliograph.base import private_files
 from heliograph.base.errors import Unavailable
 from heliograph.base.log import Log
 from heliograph.base.settings import SettingError
-from heliograph.database import migrate, restored_copy
+from heliograph.database import restored_copy, schema
 from heliograph.database.database import Database
 from heliograph.database.leases import SERVE, workers
 from heliograph.processes.kept_lock import RETRY_S, TRIES, KeptLock
@@ -127,7 +127,7 @@ class DatabaseLock(KeptLock):
 def require_schema(db: Database) -> None:
     """Raises SettingError when the database is not this version's."""
     with db.read() as tx:
-        if not migrate.is_current(tx):
+        if not schema.is_current(tx):
             raise SettingError(
                 "DATABASE_URL",
                 "a database without this version's schema",

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from alembic.script import ScriptDirectory
 
 from heliograph.base.database_url import without_password
-from heliograph.database import migrate
+from heliograph.database import migrate, schema
 from heliograph.database.database import Database
 from heliograph.database.schema import installation, newest_version
 from tests.support.capability.commands import ADD_CARRIER, Run, typed
@@ -221,7 +221,7 @@ def test_a_database_without_this_schema_is_migrated_on_sqlite_and_refused_on_pos
             tx.execute(sa.update(installation).values(readable_by=readable_by))
 
     with database.read() as tx:
-        assert migrate.is_current(tx)
+        assert schema.is_current(tx)
     assert newest_version() == ScriptDirectory.from_config(migrate._config()).get_current_head()
     if database.postgresql:
         with database.write() as tx:
@@ -240,12 +240,12 @@ def test_a_database_without_this_schema_is_migrated_on_sqlite_and_refused_on_pos
     assert "Use the newer version" in run("tier", "list").err
     assert "a database with schema 9999, which this version" in run("migrate").err
     with database.read() as tx:
-        assert not migrate.is_current(tx)
+        assert not schema.is_current(tx)
     # a newer version's, which leaves all as it was for this one
     set_version("9999", readable_by=newest_version())
     assert run("tier", "list").status == run("migrate").status == 0
     with database.read() as tx:
-        assert migrate.is_current(tx)
+        assert schema.is_current(tx)
     set_version(newest_version(), readable_by="0010")
     assert run("migrate", "--json").json == {
         "database": "postgresql" if database.postgresql else "sqlite",

@@ -4,7 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from heliograph.database import migrate
+from heliograph.database import migrate, schema
 from heliograph.database.database import Database
 from heliograph.opt_outs.tables import suppressions
 from heliograph.otp.unverified_allowance import DAYS, HOURS, OtpTally
@@ -43,7 +43,7 @@ def test_senders_of_before_look_alike_too(bare_url: str) -> None:
             )
     migrate.upgrade(bare_url)
     with database.read() as tx:
-        assert migrate.is_current(tx)
+        assert schema.is_current(tx)
         found = {
             row[0]: row[1] for row in tx.execute(sa.text("SELECT sender, skeleton FROM senders"))
         }

@@ -10,7 +10,7 @@ from heliograph.base import clock
 from heliograph.campaigns.advance import Advancer
 from heliograph.console.pages import PAGES
 from heliograph.console.seen_pages.seen_portal import FILES, SEEN
-from heliograph.database import migrate
+from heliograph.database import migrate, schema
 from heliograph.database.database import Database
 from heliograph.database.postgresql.snapshot import read_one_snapshot
 from heliograph.jobs.ledger_hours import add_up_hour
@@ -64,7 +64,7 @@ def upgraded(house: House, url: str) -> House:
     assert rows_of(earlier, columns) == rows
     migrate.upgrade(url)
     with earlier.read() as tx:
-        assert migrate.is_current(tx)
+        assert schema.is_current(tx)
     assert rows_of(earlier, columns) == rows
     earlier.close()
     return House(url, like=house)

@@ -16,7 +16,7 @@ from heliograph.base.errors import ServiceError
 from heliograph.base.private_files import ENTRIES_MAX, find_public_files
 from heliograph.base.settings import Settings
 from heliograph.carriers import carrier_states, connection_settings, routing
-from heliograph.database import migrate, restored_copy
+from heliograph.database import restored_copy, schema
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
 from heliograph.database.outage import error_in_words
@@ -174,7 +174,7 @@ def _check_public_address(settings: Settings) -> Iterator[CheckResult]:
 def _database(db: Database, settings: Settings) -> Iterator[CheckResult]:
     with db.read() as tx:
         kind = "postgresql" if db.postgresql else "sqlite"
-        if not migrate.is_current(tx):
+        if not schema.is_current(tx):
             yield CheckResult(
                 "database",
                 "failure",

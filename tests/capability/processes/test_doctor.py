@@ -12,7 +12,8 @@ from heliograph.database.leases import workers
 from heliograph.messages.tables import inflight
 from heliograph.otp.range_guard import BLOCKED_MS
 from heliograph.otp.tables import otp_ranges
-from heliograph.processes.checks.doctor import _check_public_address, examine
+from heliograph.processes.checks import surrounding_findings
+from heliograph.processes.checks.doctor import examine
 from tests.support.factories import SECRET_KEY, open_account, open_carrier
 
 
@@ -218,6 +219,10 @@ def test_a_proxy_in_front_needs_the_public_address(
         base_url=base_url,
         trusted_proxies=proxies,
     )
-    found = [finding for finding in _check_public_address(settings) if finding.check == "base url"]
+    found = [
+        finding
+        for finding in surrounding_findings.public_address(settings)
+        if finding.check == "base url"
+    ]
     assert [finding.verdict for finding in found] == (["warning"] if told else [])
     assert (told or "") in "".join(finding.found for finding in found)

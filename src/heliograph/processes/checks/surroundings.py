@@ -9,7 +9,7 @@ from heliograph.base.periodic import repeat
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.monitoring import CheckResult
-from heliograph.processes.checks.doctor import examine_surroundings
+from heliograph.processes.checks.surrounding_findings import examine_surroundings
 
 EVERY_S: Final = 60.0
 FIRST_AFTER_S: Final = 2.0  # a start has better things to do

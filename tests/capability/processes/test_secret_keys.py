@@ -27,7 +27,7 @@ from heliograph.database.secret_key_canary import secret_canary
 from heliograph.otp.api import CANARY
 from heliograph.otp.code import Codes
 from heliograph.otp.sealed_text import text_sealer
-from heliograph.processes.checks import sealed_secrets
+from heliograph.processes.checks import key_findings, sealed_secrets
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.exclusive import DATABASE_LOCK, lock_data_dir
 from heliograph.users import two_step
@@ -376,5 +376,5 @@ def test_doctor_tells_of_the_key(db: Database, run: Run) -> None:
     assert _findings(db, NEW, OLD)["secret key"][1].startswith(
         "fits the database; the old key is needed until "
     )
-    clock.move(sealed_secrets.STILL_VALID_MS)
+    clock.move(key_findings.STILL_VALID_MS)
     assert _findings(db, NEW, OLD)["secret key"][0] == "warning"

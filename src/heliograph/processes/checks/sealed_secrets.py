@@ -14,15 +14,15 @@ from sqlalchemy.engine import Connection
 
 from heliograph import alerts, carriers, otp
 from heliograph.base import clock
-from heliograph.base.clock import rfc3339
 from heliograph.base.errors import Conflict
-from heliograph.base.secrets import Keys, SecretKeys, key_id, keys_of
-from heliograph.base.settings import SettingError, Settings
+from heliograph.base.secrets import Keys, SecretKeys, key_id
+from heliograph.base.settings import Settings
 from heliograph.database import secret_key_canary
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
 from heliograph.database.sealed_columns import SealedColumn, reseal_some, tally
 from heliograph.monitoring import CheckResult
+from heliograph.processes.checks import key_findings
 from heliograph.processes.checks.restore_check import ProcessesRun, exclude_other_processes
 from heliograph.users import two_step
 from heliograph.webhooks import endpoints
@@ -38,8 +38,6 @@ PLACES: Final[tuple[SealedColumn, ...]] = (
 # STALE_S)
 SETTLED_MS: Final = 3_000
 LOOK_S: Final = 0.2
-# codes that are kept under the key before are valid for half of this
-STILL_VALID_MS: Final = otp.ERASED_AFTER_MS
 
 
 class KeyUnknown(Conflict):
@@ -96,7 +94,7 @@ def rotate(db: Database, settings: Settings, *, lost: bool = False) -> Rotated:
         return Rotated(
             dict(resealed),
             unreadable(tx, settings.secret_key, clock.now_ms()),
-            since_ms + STILL_VALID_MS,
+            since_ms + key_findings.STILL_VALID_MS,
         )
 
 
@@ -157,26 +155,9 @@ def _reseal(db: Database, place: SealedColumn, keys: SecretKeys, now_ms: int) ->
             return done
 
 
-def findings_of_key(tx: Connection, settings: Settings) -> Iterator[CheckResult]:
-    """Yields what `heliograph doctor` says of the secret key."""
-    canary = secret_key_canary.load(tx)
-    try:
-        if canary is not None:
-            secret_key_canary.in_use(canary, settings.secret_keys)
-    except SettingError as error:
-        yield CheckResult(
-            "secret key",
-            "failure",
-            str(error),
-            "set the right one: no process starts with this one",
-        )
-    else:
-        yield _finding_of_key(canary, settings, clock.now_ms())
-
-
 def findings(tx: Connection, settings: Settings) -> Iterator[CheckResult]:
     """Yields what it says of the key, and of all that is sealed with it: each secret is tried."""
-    yield from findings_of_key(tx, settings)
+    yield from key_findings.of_key(tx, settings)
     lost = unreadable(tx, settings.secret_keys, clock.now_ms())
     if lost:
         named = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in lost.items())
@@ -189,44 +170,3 @@ def findings(tx: Connection, settings: Settings) -> Iterator[CheckResult]:
         )
     else:
         yield CheckResult("sealed secrets", "ok", "all can be read")
-
-
-def _finding_of_key(
-    canary: "secret_key_canary.Canary | None", settings: Settings, now_ms: int
-) -> CheckResult:
-    if canary is None:
-        return CheckResult(
-            "secret key",
-            "ok",
-            "the database has none yet: the first process that starts sets it",
-        )
-    if canary.former is not None:
-        return CheckResult(
-            "secret key",
-            "warning",
-            f"a new one is in use since {rfc3339(canary.since_ms)}, but not all secrets are"
-            " encrypted with it yet",
-            "run `heliograph secret rotate` again: it continues where it was interrupted",
-        )
-    if not secret_key_canary.is_made_with(canary.sealed, settings.secret_key):
-        return CheckResult(
-            "secret key",
-            "warning",
-            "HELIOGRAPH_SECRET_KEY is not in use yet",
-            "run `heliograph secret rotate` to bring it into use",
-        )
-    if len(keys_of(settings.secret_keys)) > 1:
-        until_ms = canary.since_ms + STILL_VALID_MS
-        if now_ms < until_ms:
-            return CheckResult(
-                "secret key",
-                "ok",
-                f"fits the database; the old key is needed until {rfc3339(until_ms)}",
-            )
-        return CheckResult(
-            "secret key",
-            "warning",
-            "fits the database; HELIOGRAPH_SECRET_KEY_OLD is no longer needed",
-            "remove it from the settings of every process",
-        )
-    return CheckResult("secret key", "ok", "fits the database")

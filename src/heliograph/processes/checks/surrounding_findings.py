@@ -14,7 +14,7 @@ from heliograph.database.database import Database
 from heliograph.database.sessions import sqlite_path
 from heliograph.messages.sweeps import restored
 from heliograph.monitoring import CheckResult
-from heliograph.processes.checks import database_findings, sealed_secrets
+from heliograph.processes.checks import database_findings, key_findings
 
 FILES_SHOWN_MAX: Final = 20
 
@@ -29,7 +29,7 @@ def examine_surroundings(db: Database, settings: Settings) -> list[CheckResult]:
             files(settings),
             *public_address(settings),
             *of_database(tx, db, settings),
-            *sealed_secrets.findings_of_key(tx, settings),
+            *key_findings.of_key(tx, settings),
         ]
     return [each for each in found if each.verdict != "ok"]
 

@@ -56,7 +56,6 @@ from heliograph.processes.exclusive import (
     require_schema,
 )
 from heliograph.processes.roles import is_active_scheduler
-from heliograph.processes.wake import listen, redis_answers
 from heliograph.processes.watchdog import exit_unless_ended
 from heliograph.webhooks.deliver import STOP_S, Deliveries
 from heliograph.webhooks.http.address_guard import allowed_networks
@@ -148,8 +147,7 @@ class Sending:
             ),
         ]
         if self._settings.redis_url:
-            self._tasks.append(asyncio.create_task(listen(self._settings.redis_url, self.wake)))
-            self._tasks.append(asyncio.create_task(self._watch_redis(self._settings.redis_url)))
+            self._tasks += self._follow_redis(self._settings.redis_url)
 
     def _figures(self) -> str | None:
         return written_figures(
@@ -163,11 +161,19 @@ class Sending:
     def _measured(self) -> Mapping[int, MeasuredQueue]:
         return self._dispatch.measured_queues() if self._dispatch is not None else {}
 
-    async def _watch_redis(self, redis_url: str) -> None:
+    def _follow_redis(self, redis_url: str) -> list[asyncio.Task[None]]:
+        from heliograph.processes.wake import listen, redis_answers  # only now: it loads Redis
+
         async def ask_redis() -> None:
             self._redis_answers = await redis_answers(redis_url)
 
-        await repeat(ask_redis, wait=REDIS_EVERY_S, first_after_s=0.0, fault="redis_not_asked")
+        async def keep_asking() -> None:
+            await repeat(ask_redis, wait=REDIS_EVERY_S, first_after_s=0.0, fault="redis_not_asked")
+
+        return [
+            asyncio.create_task(listen(redis_url, self.wake)),
+            asyncio.create_task(keep_asking()),
+        ]
 
     def _is_scheduler(self) -> bool:
         return is_active_scheduler(self._lease)

@@ -4,6 +4,7 @@ processes of their own.
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -13,7 +14,6 @@ from heliograph.base.log import Log, error_fields, survive_faults
 from heliograph.base.periodic import repeat, until
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
-from heliograph.campaigns.advance import Advancer
 from heliograph.database import clock_check, restored_copy
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
@@ -27,22 +27,7 @@ from heliograph.database.leases import (
     Lease,
     LeaseLost,
 )
-from heliograph.jobs.alerts import keep_alerting
-from heliograph.jobs.campaigns import keep_campaigning
-from heliograph.jobs.carrier_figures import keep_counting
-from heliograph.jobs.contact_imports import keep_importing
-from heliograph.jobs.inbound_parts import keep_completing
-from heliograph.jobs.ledger_hours import keep_adding_up
-from heliograph.jobs.portal_views import keep_ending_views
-from heliograph.jobs.proofs import keep_proving
-from heliograph.jobs.pruning import keep_pruning
-from heliograph.jobs.rate_sheets import keep_applying
-from heliograph.jobs.retention import keep_retaining
-from heliograph.jobs.roll_up import keep_rolling_up
-from heliograph.jobs.samples import keep_sampling
-from heliograph.messages.accept import Chunker
 from heliograph.messages.queue import FairQueue
-from heliograph.messages.retention import read_retention
 from heliograph.monitoring import MeasuredQueue, written_figures
 from heliograph.processes import clock_watch
 from heliograph.processes.carrier import GRACE_S
@@ -61,6 +46,8 @@ from heliograph.webhooks.deliver import STOP_S, Deliveries
 from heliograph.webhooks.http.address_guard import allowed_networks
 
 REDIS_EVERY_S: Final = 5.0  # whether it answers is asked
+JOBS_LOOK_S: Final = 0.5  # how often it asks whether the jobs of all are its own to do
+COMMON_JOBS: Final = "heliograph.processes.common_jobs"
 AGAIN_S: Final = 1.0  # when the database is not there yet to begin anew
 # For what a process was before to end, and for each try to begin: all that either waits for has a
 # limit of its own, of 10 s and less, so what has not ended by then hangs. A database that is away
@@ -115,36 +102,13 @@ class Sending:
         except BaseException:
             await self._end(grace_s=0)
             raise
-        retention = read_retention(
-            self._settings.erase_after_days, self._settings.delete_after_days
-        )
         self.keeping = asyncio.create_task(self._keep())
         self._tasks = [
             asyncio.create_task(self._database_lock.keep(self._may_claim)),
             asyncio.create_task(clock_watch.keep_comparing(self._db)),
             asyncio.create_task(self._surroundings.keep()),
             asyncio.create_task(restored_copy.keep_marking(self._db, self._settings.data_dir)),
-            asyncio.create_task(keep_pruning(self._db, self._is_scheduler, retention.texts_ms)),
-            asyncio.create_task(keep_importing(self._db, self._is_scheduler)),
-            asyncio.create_task(keep_applying(self._db, self._is_scheduler)),
-            asyncio.create_task(keep_rolling_up(self._db, self._is_scheduler)),
-            asyncio.create_task(keep_counting(self._db, self._is_scheduler, retention.texts_ms)),
-            asyncio.create_task(keep_ending_views(self._db, self._is_scheduler)),
-            asyncio.create_task(
-                keep_sampling(self._db, self._lease, self._is_scheduler, self._measured)
-            ),
-            asyncio.create_task(keep_alerting(self._db, self._settings, self._is_scheduler)),
-            asyncio.create_task(keep_adding_up(self._db, self._is_scheduler)),
-            asyncio.create_task(keep_completing(self._db, self._is_scheduler)),
-            asyncio.create_task(keep_proving(self._db, self._is_scheduler)),
-            asyncio.create_task(keep_retaining(self._db, retention, self._is_scheduler)),
-            asyncio.create_task(
-                keep_campaigning(
-                    self._db,
-                    Advancer(self._db, Chunker(self._cache, self._queue), self.wake),
-                    self._is_scheduler,
-                )
-            ),
+            asyncio.create_task(self._begin_jobs()),
         ]
         if self._settings.redis_url:
             self._tasks += self._follow_redis(self._settings.redis_url)
@@ -175,8 +139,33 @@ class Sending:
             asyncio.create_task(keep_asking()),
         ]
 
-    def _is_scheduler(self) -> bool:
-        return is_active_scheduler(self._lease)
+    async def _begin_jobs(self) -> None:
+        """Waits until this process is the one that does the jobs of all, and begins them."""
+        await asyncio.sleep(JOBS_LOOK_S)  # a start has better things to do
+        await until(self._has_begun_jobs, look_s=JOBS_LOOK_S)
+
+    async def _has_begun_jobs(self) -> bool:
+        """Begins the jobs if it is for this process to do them, and returns whether they have
+        begun. If they cannot be loaded, the next look tries again: nobody else does them.
+        """
+        if not is_active_scheduler(self._lease):
+            return False
+        with survive_faults("jobs_not_begun"):
+            # they work in nearly every room, and the loop does not wait until all are there
+            await asyncio.to_thread(import_module, COMMON_JOBS)
+            from heliograph.processes import common_jobs
+
+            self._tasks += common_jobs.start(
+                self._db,
+                self._settings,
+                self._lease,
+                cache=self._cache,
+                queue=self._queue,
+                wake=self.wake,
+                measured=self._measured,
+            )
+            return True
+        return False
 
     def wake(self, carrier_ids: set[int]) -> None:
         """Wakes these carriers, because something was queued for them."""

@@ -126,7 +126,8 @@ class Command(click.Command):
 
     `own_data_dir` is where it works unless told by --data-dir, whatever the environment says.
     `prints_record` False means that it has no --json. `making` says whether it makes a database of
-    SQLite where there is none.
+    SQLite where there is none. `collects_later` says that its process collects garbage as one that
+    serves once it has begun (`tune_collector`), and rarely before.
     """
 
     def __init__(
@@ -135,11 +136,12 @@ class Command(click.Command):
         own_data_dir: str | None = None,
         prints_record: bool = True,
         making: "Making" = "never",
+        collects_later: bool = False,
         **more: Any,
     ) -> None:
         super().__init__(*args, **more)
         self._own_data_dir = own_data_dir
-        self._prints_record = prints_record
+        self._goes_on_at_once = not prints_record and not collects_later
         self._making: Making = making
         variable = None if own_data_dir else "HELIOGRAPH_DATA_DIR"
         self.params.append(
@@ -216,7 +218,7 @@ class Command(click.Command):
         """Runs the command with its database and settings; its errors are one line each."""
         from heliograph.base import env_file
 
-        if not self._prints_record:  # but is a process, which goes on
+        if self._goes_on_at_once:  # it is a process, which does not tune the collector itself
             resume_collection()
         ctx.params["run"] = CommandRun(
             ctx.params.pop("data_dir") or self._own_data_dir,

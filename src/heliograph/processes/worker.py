@@ -17,7 +17,7 @@ from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages.queue import FairQueue, account_ends
 from heliograph.processes.checks.secret_key import require_secret_key
-from heliograph.processes.exclusive import AlreadyServed, require_schema
+from heliograph.processes.exclusive import AlreadyServed, require_schema, tune_collector
 from heliograph.processes.logs import log_unexpected
 from heliograph.processes.metrics_server import serve_metrics
 from heliograph.processes.sending import Sending
@@ -82,6 +82,7 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
         queue.resume(await asyncio.to_thread(account_ends, db))
         await sending.start()
         sending.keeping.add_done_callback(lambda _: stopped.set())
+        tune_collector()
         log.info("working", kind=kind, carrier=carrier)
         await stopped.wait()
         exit_in_time()

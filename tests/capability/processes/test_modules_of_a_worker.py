@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pytest
 from structlog.testing import capture_logs
@@ -23,6 +23,7 @@ from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages.queue import FairQueue
 from heliograph.processes import sending as sends
+from heliograph.processes.exclusive import COLLECT_AFTER
 from heliograph.processes.sending import Sending
 from heliograph.webhooks.events import Event, emit, load_listeners
 from tests.support.capability.webhooks import endpoint
@@ -59,28 +60,29 @@ NOT_LOADED = {
 }
 OUR_MODULES_MAX = 385
 MODULES_MAX = 1_160
-# Runs a command, and tells for each line of its standard input which modules are loaded.
+# Runs a command. For each line of its standard input it tells which modules are loaded, and after
+# how many new objects it looks for garbage.
 PROGRAM = """
-import json, sys, threading
+import gc, json, sys, threading
 from heliograph.cli import main
 
 def tell():
     for _ in sys.stdin:
-        print(json.dumps([*sys.modules]), flush=True)
+        print(json.dumps([[*sys.modules], gc.get_threshold()]), flush=True)
 
 threading.Thread(target=tell, daemon=True).start()
-main(sys.argv[1:], standalone_mode=False)
+main()
 """
 
 
 class RealProcess:
     """Runs a command as a process of its own, which has loaded nothing yet."""
 
-    def __init__(self, url: str, directory: Path, command: str) -> None:
+    def __init__(self, url: str, directory: Path, command: str, *options: str) -> None:
         self._log = directory / f"{command}.log"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, command, "--data-dir", str(directory)],
+                [sys.executable, "-c", PROGRAM, command, "--data-dir", directory, *options],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -104,10 +106,18 @@ class RealProcess:
         return f'"event": "{event}"' in self._log.read_text()
 
     def loaded(self) -> set[str]:
+        """Returns the names of the modules that it has loaded."""
+        return set(self._tell()[0])
+
+    def collects_after(self) -> tuple[int, ...]:
+        return tuple(self._tell()[1])
+
+    def _tell(self) -> list[Any]:
         assert self._process.stdin
         assert self._process.stdout
         print(file=self._process.stdin, flush=True)
-        return set(json.loads(self._process.stdout.readline()))
+        told: list[Any] = json.loads(self._process.stdout.readline())
+        return told
 
     def stop(self) -> None:
         self._process.send_signal(signal.SIGTERM)
@@ -186,3 +196,19 @@ async def test_jobs_that_could_not_be_begun_are_begun_by_a_later_try(
         await sending.release()
         await postgres_db.close_hot()
     assert "keep_pruning" not in str(asyncio.all_tasks())
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("worker", []),
+        ("serve", ["--port", "0"]),
+        ("console", ["--port", "0"]),
+    ],
+)
+def test_a_process_that_has_begun_collects_garbage_as_one_that_serves(
+    command: str, options: list[str], postgresql_url: str, tmp_path: Path
+) -> None:
+    """`scheduler` and `carrier run` begin as a worker does, and `demo` as `serve` does."""
+    with RealProcess(postgresql_url, tmp_path, command, *options) as process:
+        wait_until(lambda: process.collects_after() == COLLECT_AFTER, "it has begun")

@@ -53,17 +53,25 @@ def test_a_command_that_is_called_inside_of_a_program_freezes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prints_record", "after"), [(True, garbage_collection.COLLECT_AFTER), (False, USUAL[0])]
+    ("prints_record", "collects_later", "after"),
+    [
+        (True, False, garbage_collection.COLLECT_AFTER),
+        (False, False, USUAL[0]),
+        (False, True, garbage_collection.COLLECT_AFTER),
+    ],
 )
-def test_a_process_that_goes_on_collects_garbage_as_usual(prints_record: bool, after: int) -> None:
+def test_a_process_that_goes_on_collects_garbage_as_usual_unless_it_tunes_that_itself(
+    prints_record: bool, collects_later: bool, after: int
+) -> None:
     found = []
     command = Command(
         "work",
         prints_record=prints_record,
+        collects_later=collects_later,
         callback=lambda run: found.append(gc.get_threshold()[0]),
     )
     frozen = gc.get_freeze_count()
     with garbage_collection.rare_collection():
         command.main([], standalone_mode=False)
     assert found == [after]
-    assert (gc.get_freeze_count() > frozen) == prints_record
+    assert (gc.get_freeze_count() > frozen) == (after != USUAL[0])

@@ -252,6 +252,7 @@ command.add_command(
         "run",
         callback=_run,
         prints_record=False,
+        collects_later=True,
         params=[click.Argument(["name"]), *metrics_options()],
         epilog=examples("carrier run gh-main", "carrier run gh-main --metrics-port 9101"),
         help=(

@@ -23,6 +23,7 @@ command = Command(
     "console",
     callback=_console,
     prints_record=False,
+    collects_later=True,
     params=listen_options(PORT),
     epilog=examples("console", "console --host 10.0.0.5 --port 8090"),
     help=(

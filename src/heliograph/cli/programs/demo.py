@@ -29,6 +29,7 @@ command = Command(
     callback=_demo,
     own_data_dir=DATA_DIR,
     prints_record=False,
+    collects_later=True,
     making="always",
     params=[
         *listen_options(),

@@ -12,6 +12,7 @@ command = Command(
     "scheduler",
     callback=_scheduler,
     prints_record=False,
+    collects_later=True,
     params=metrics_options(),
     epilog=examples("scheduler", "scheduler --metrics-port 9102"),
     help=(

@@ -20,6 +20,7 @@ command = Command(
     "serve",
     callback=_serve,
     prints_record=False,
+    collects_later=True,
     making="always",
     params=listen_options(),
     epilog=examples("serve", "serve --host 0.0.0.0 --port 8080"),

@@ -53,6 +53,7 @@ command = Command(
     "worker",
     callback=_worker,
     prints_record=False,
+    collects_later=True,
     params=metrics_options(),
     epilog=examples("worker", "worker --metrics-port 9100"),
     help=(

@@ -1,12 +1,5 @@
 """Shows operators how the service does: samples of its figures, and all that is wrong with it."""
 
-from heliograph.monitoring.carrier_days import (
-    CARRIER_DAYS_SHOWN,
-    CarrierDay,
-    by_carrier,
-    carrier_days,
-    carrier_money_began_ms,
-)
 from heliograph.monitoring.carrier_hours import (
     FIGURE_SPANS,
     CarrierHour,
@@ -33,11 +26,9 @@ from heliograph.monitoring.service_figures import ServiceFigures, service_figure
 from heliograph.monitoring.situation import SAMPLES_LATE_MS, Trouble, TroubleKind, situation
 
 __all__ = [
-    "CARRIER_DAYS_SHOWN",
     "FIGURE_SPANS",
     "SAMPLES_LATE_MS",
     "SPANS",
-    "CarrierDay",
     "CarrierHour",
     "CheckResult",
     "FigureSpan",
@@ -50,13 +41,11 @@ __all__ = [
     "ServiceFigures",
     "Trouble",
     "TroubleKind",
-    "by_carrier",
     "by_country",
     "by_part",
     "carrier_checks",
     "carrier_days",
     "carrier_hours",
-    "carrier_money_began_ms",
     "carrier_rollups",
     "last_waiting",
     "parts_of",

@@ -54,7 +54,7 @@ class CarrierDay(NamedTuple):
         return Fraction(self.money.credits * price.amount_minor, price.credits)
 
 
-def carrier_days(tx: Connection, now_ms: int) -> list[CarrierDay]:
+def days_of_carriers(tx: Connection, now_ms: int) -> list[CarrierDay]:
     """Returns the last CARRIER_DAYS_SHOWN days of all carriers, the oldest first. They are read
     by several statements, which must see one moment (`Database.snapshot`).
     """

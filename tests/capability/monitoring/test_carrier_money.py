@@ -16,7 +16,8 @@ from heliograph.jobs.carrier_figures import CarrierCounter
 from heliograph.messages.states import all_parts
 from heliograph.messages.sweeps import fail_expired, fail_over
 from heliograph.messages.tables import inflight, messages, queue
-from heliograph.monitoring import CarrierDay, by_carrier, carrier_days, carrier_rollups
+from heliograph.monitoring import carrier_rollups
+from heliograph.monitoring.carrier_days import CarrierDay, by_carrier, days_of_carriers
 from heliograph.monitoring.carrier_money import credits_of
 from heliograph.monitoring.tables import carrier_money
 from heliograph.wallet import prices
@@ -44,7 +45,7 @@ def counted(house: House) -> list[CarrierDay]:
         counter._rests_until_ms = 0
         counter.count_due(now_ms)
     with house.db.snapshot() as tx:
-        return carrier_days(tx, now_ms)
+        return days_of_carriers(tx, now_ms)
 
 
 async def answered(link: ScriptedLink, chance: random.Random) -> None:

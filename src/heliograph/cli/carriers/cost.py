@@ -14,7 +14,7 @@ from heliograph.cli.values import Money
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from heliograph.monitoring import CarrierDay
+    from heliograph.monitoring.carrier_days import CarrierDay
     from heliograph.pricing import CarrierCost
 
 command = Noun(
@@ -93,13 +93,13 @@ def days(run: CommandRun, carrier: str | None) -> None:
     from heliograph.base import clock
     from heliograph.base.clock import rfc3339
     from heliograph.carriers import carrier_named
-    from heliograph.monitoring import carrier_days, carrier_money_began_ms
+    from heliograph.monitoring import carrier_days
 
     with run.snapshot() as tx:
         if carrier is not None:
             carrier_named(tx, carrier)  # refuses an unknown one
-        found = carrier_days(tx, clock.now_ms())
-        began_ms = carrier_money_began_ms(tx, clock.now_ms())
+        found = carrier_days.days_of_carriers(tx, clock.now_ms())
+        began_ms = carrier_days.carrier_money_began_ms(tx, clock.now_ms())
     columns = (
         *("day", "carrier", "segments", "credits", "currency", "cost", "sold_for_now"),
         "margin_now",

@@ -11,13 +11,7 @@ from heliograph.base.csv.cells import line_of
 from heliograph.base.forms import Query
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page
-from heliograph.monitoring import (
-    CARRIER_DAYS_SHOWN,
-    CarrierDay,
-    by_carrier,
-    carrier_days,
-    carrier_money_began_ms,
-)
+from heliograph.monitoring import carrier_days
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download
 from heliograph.pricing import micro_text
@@ -32,27 +26,29 @@ COLUMNS: Final = (
 def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Shows the last days of all carriers, and their sums."""
     Query(request.sent.query).finish()
-    days = carrier_days(tx, request.now_ms)
+    days = carrier_days.days_of_carriers(tx, request.now_ms)
     newest = sorted(days, key=lambda each: -each.day_ms)  # those of a day stay in order
     return page(
         "carrier_money.html",
         request,
         visit,
-        sums=by_carrier(days),
+        sums=carrier_days.by_carrier(days),
         rows=[(date_in_utc(each.day_ms), each) for each in newest[:CARRIER_DAYS_LISTED_MAX]],
         is_cut=len(days) > CARRIER_DAYS_LISTED_MAX,
-        days_shown=CARRIER_DAYS_SHOWN,
-        began_ms=carrier_money_began_ms(tx, request.now_ms),
+        days_shown=carrier_days.CARRIER_DAYS_SHOWN,
+        began_ms=carrier_days.carrier_money_began_ms(tx, request.now_ms),
     )
 
 
 def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the last days of all carriers as a file, oldest first."""
     Query(request.sent.query).finish()
-    return Download("money-by-carrier.csv", _lines(carrier_days(tx, request.now_ms)))
+    return Download(
+        "money-by-carrier.csv", _lines(carrier_days.days_of_carriers(tx, request.now_ms))
+    )
 
 
-def _lines(days: list[CarrierDay]) -> Iterator[str]:
+def _lines(days: list[carrier_days.CarrierDay]) -> Iterator[str]:
     yield line_of(COLUMNS, ",")
     for each in days:
 

@@ -60,22 +60,27 @@ MODULES_MAX = {
     "ledger": 580,
     "alert": 500,
 }
-# What a process that sends does without: it serves nobody, and most of them never post anything.
+# What a process that sends does without before it has anything to send or to post. What one loads
+# that delivers is counted by tests/capability/processes/test_modules_of_a_worker.py.
 NOT_LOADED_TO_SEND = {
     "aiohttp",  # posts webhooks
+    "alembic",
     "babel",
     "fido2",  # passkeys
     "heliograph.api.api",
     "heliograph.api.openapi",
+    "heliograph.campaigns",
     "heliograph.console",
+    "heliograph.jobs",
     "heliograph.portal",
     "httptools",
     "jinja2",
     "phonenumbers",
+    "redis",
     "starlette",
     "uvicorn",
 }
-MODULES_TO_SEND_MAX = 1_310
+MODULES_TO_SEND_MAX = 980
 ARGUMENTS = {
     "contact": ["list", "--account", "amina"],
     "key": ["list", "--account", "amina"],

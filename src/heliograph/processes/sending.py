@@ -108,10 +108,12 @@ class Sending:
             asyncio.create_task(clock_watch.keep_comparing(self._db)),
             asyncio.create_task(self._surroundings.keep()),
             asyncio.create_task(restored_copy.keep_marking(self._db, self._settings.data_dir)),
-            asyncio.create_task(self._begin_jobs()),
         ]
         if self._settings.redis_url:
             self._tasks += self._follow_redis(self._settings.redis_url)
+        # a server has the jobs from the start, and loads them before it answers anybody
+        if self._lease.kind != SERVE or not await self._has_begun_jobs():
+            self._tasks.append(asyncio.create_task(self._begin_jobs()))
 
     def _figures(self) -> str | None:
         return written_figures(

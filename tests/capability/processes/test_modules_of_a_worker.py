@@ -214,3 +214,11 @@ def test_a_process_that_has_begun_collects_garbage_as_one_that_serves(
     """`scheduler` and `carrier run` begin as a worker does, and `demo` as `serve` does."""
     with RealProcess(postgresql_url, tmp_path, command, *options) as process:
         wait_until(lambda: process.collects_after() == COLLECT_AFTER, "it has begun")
+
+
+def test_a_server_has_loaded_the_jobs_before_it_answers(
+    postgresql_url: str, tmp_path: Path
+) -> None:
+    with RealProcess(postgresql_url, tmp_path, "serve", "--port", "0") as process:
+        wait_until(lambda: process.collects_after() == COLLECT_AFTER, "it has begun to send")
+        assert JOBS in process.loaded()

@@ -2,6 +2,8 @@
 signing up.
 """
 
+import json
+import subprocess
 from collections.abc import Callable, Iterator
 
 import pyotp
@@ -12,11 +14,19 @@ from heliograph.base import clock
 from tests.support.api.server import Server, serving
 from tests.support.polling import wait_until
 from tests.support.portal.authenticator import STEP_MS, code_of
-from tests.support.portal.browsing import NARROW, at_both_widths, opened, picture, sign_in_owner
+from tests.support.portal.browsing import (
+    NARROW,
+    at_both_widths,
+    opened,
+    picture,
+    reload_until,
+    sign_in_owner,
+)
 from tests.support.portal.mailbox import Mailbox, taking_mail
 from tests.support.portal.visitor import EMAIL
 
 PASSWORD = "purple kettle 41 sings"
+WITHIN_S = 60
 
 
 @pytest.fixture(scope="module")
@@ -203,11 +213,12 @@ def test_a_browser_that_cannot_use_passkeys_says_so(browser: Browser, named_serv
 
 
 @at_both_widths
-def test_a_stranger_signs_up_sends_a_first_text_and_makes_a_key(
+def test_a_stranger_signs_up_sends_a_first_text_makes_a_key_and_pastes_curl(
     browser: Browser, open_server: Server, mailbox: Mailbox, width: int
 ) -> None:
     server, email = open_server, f"esi{width}@example.com"
     page = opened(browser, width)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
     page.goto(f"{server.url}/portal/sign-in")
     page.get_by_role("link", name="Make an account").click()
     expect(page.get_by_label("Company")).to_be_focused()
@@ -245,4 +256,33 @@ def test_a_stranger_signs_up_sends_a_first_text_and_makes_a_key(
     expect(page.locator("#secret")).to_contain_text("sk_test_")
     page.get_by_role("link", name="Overview").click()
     picture(page, "sign-up-overview-later")
+    page.get_by_role("navigation").get_by_role("link", name="Quickstart").click()
+    page.get_by_role("button", name="Make a sandbox key").click()
+    message_id = pasted_into_a_shell(page)
+    page.get_by_role("link", name="Messages").click()
+    page.get_by_label("Mode").select_option("sandbox")
+    page.get_by_role("button", name="Show").click()
+    row = page.locator(f"tr[id='{message_id}']")
+    reload_until(page, row.get_by_text("delivered", exact=True))
+    expect(row.get_by_text("Hello from Heliograph", exact=True)).to_be_visible()
+    expect(row.get_by_text("233201234567", exact=True)).to_be_visible()
+    picture(page, "sign-up-messages")
     page.context.close()
+
+
+def pasted_into_a_shell(page: Page) -> str:
+    """Copies the command that sends a text with curl, as the quickstart shows it, and types it into
+    a shell without a change. Returns the id of the message.
+    """
+    shown = page.get_by_role("group", name="Send a text").locator("figure:visible")
+    shown.get_by_role("button", name="Copy").click()
+    expect(shown.get_by_role("button", name="Copied")).to_be_visible()
+    command = page.evaluate("navigator.clipboard.readText()")
+    assert command.startswith("curl "), command
+    done = subprocess.run(
+        ["bash"], input=command, capture_output=True, text=True, check=False, timeout=WITHIN_S
+    )
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["success"], answer
+    return str(answer["data"]["message_id"])

@@ -1,10 +1,10 @@
 """In a real browser, one campaign is written by keyboard, launched and watched to its end, and
-another is refused, scheduled and canceled.
+another is refused, scheduled and canceled. A third goes from a file to its report.
 """
 
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.api.server import Server
 from tests.support.capability.campaigns import add_contacts, write_down
@@ -141,20 +141,67 @@ def test_a_text_is_previewed_while_it_is_typed_and_tested_on_a_handset(
 
 
 @at_both_widths
-def test_a_file_with_a_column_of_another_name_becomes_a_campaign(
+def test_a_file_with_a_column_of_another_name_becomes_a_campaign_and_its_report(
     browser: Browser, server: Server, width: int, tmp_path: Path
 ) -> None:
-    amina = server.cast.amina
-    sheet = tmp_path / "numbers.csv"
-    sheet.write_text("who;Handy;city\nAma;0201234568;Accra\nKofi;12;Tema\nEfua;0201234569;\n")
+    amina, name = server.cast.amina, f"Mangoes for a list {width}"
     page = opened(browser, width)
     sign_in_owner(page, server)
-    page.goto(f"{server.url}/portal/accounts/{amina.text_id}/campaigns/new?mode=sandbox")
+    page.goto(f"{server.url}/portal/accounts/{amina.text_id}/campaigns/new")
+    write_to_a_file(page, name, tmp_path / "numbers.csv")
+    page.get_by_role("link", name="To the draft").click()
+    expect(page.get_by_text("the numbers of a file")).to_be_visible()
+    cost = page.locator("section").filter(has_text="What it would cost now")
+    assert figures_in(cost)["Recipients"] == "2"
+    page.get_by_role("link", name="Launch …").click()
+    # one text takes two segments, and only those two numbers get one
+    expect(page.get_by_text("It sends 3 segments from AMINA to 2 recipients.")).to_be_visible()
+    told = figures_in(page.locator("main"))
+    assert told["Credits"] == "3"
+    left = told["Left afterwards"]
+    assert count_of(left) == count_of(told["The wallet holds"]) - 3
+    picture(page, "campaigns-file-launch")
+    page.get_by_role("button", name="Launch it now").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
+    expect(page.get_by_text("completed", exact=True)).to_be_visible(timeout=30_000)  # by itself
+    expect(page.get_by_text("2 of 2 messages have left")).to_be_visible()
+    reload_until(page, page.get_by_text("100.0 % delivered"))
+    assert figures_in(page.get_by_label("Progress")) == {
+        "Queued": "0",
+        "Sent": "0",
+        "Delivered": "2",
+        "Failed": "0",
+        "Opted out": "0",
+        "Credits used": "3",
+    }
+    picture(page, "campaigns-file-completed")
+    page.get_by_role("link", name="Reports").click()
+    row = page.get_by_role("region", name="By campaign").get_by_role("row").filter(has_text=name)
+    reload_until(page, row.filter(has_text="100.0 %"))
+    # messages, change, delivered, failed, segments, credits
+    expect(row.get_by_role("cell")).to_have_text([name, "2", "new", "100.0 %", "0", "3", "3"])
+    picture(page, "campaigns-file-report")
+    row.get_by_role("link", name=name).click()
+    expect(page.get_by_text("100.0 % delivered")).to_be_visible()
+    page.get_by_role("link", name="Money").click()
+    charge = page.get_by_role("row").filter(has_text=left).filter(has_text="campaign")
+    expect(charge.get_by_text("−3", exact=True)).to_be_visible()
+    page.context.close()
+
+
+def write_to_a_file(page: Page, name: str, sheet: Path) -> None:
+    """Writes a draft to the numbers of a file, which are in a column that has to be named. One of
+    its three lines has no number.
+    """
+    sheet.write_text("who;Handy;city\nAma;0201234568;Accra\nKofi;12;Tema\nEfua 🙂;0201234569;\n")
     page.get_by_role("link", name="numbers of a file").click()
     page.get_by_label("CSV file").set_input_files(sheet)
     expect(page.get_by_text("{who}, {Handy}, {city}")).to_be_visible()
-    page.get_by_label("Name").fill("Mangoes for a list")
-    page.get_by_role("textbox", name="Text").fill("Hi {who}, see you in {city|Accra}.")
+    page.get_by_label("Name").fill(name)
+    page.get_by_role("textbox", name="Text").fill(
+        "Hi {who}, the first mangoes are here. See you in {city|Accra} at the market on Saturday."
+    )
     page.get_by_role("button", name="Save the draft").click()
     expect(page.get_by_text("must name the column of the numbers")).to_be_visible()
     picture(page, "campaigns-file-wrong")
@@ -162,9 +209,17 @@ def test_a_file_with_a_column_of_another_name_becomes_a_campaign(
     page.get_by_role("combobox", name="Column of the numbers").fill("Handy")
     page.get_by_role("button", name="Save the draft").click()
     expect(page.get_by_role("heading", name="2 recipients")).to_be_visible()
-    expect(page.get_by_text("Hi Efua, see you in Accra.")).to_be_visible()
+    expect(page.get_by_text("Hi Efua 🙂, the first mangoes are here.")).to_be_visible()
     expect(page.get_by_text("It says '12', which is not a valid number.")).to_be_visible()
     picture(page, "campaigns-file")
-    page.get_by_role("link", name="To the draft").click()
-    expect(page.get_by_text("the numbers of a file")).to_be_visible()
-    page.context.close()
+
+
+def figures_in(shown: Locator) -> dict[str, str]:
+    """Returns the figures of the lists of a part of a page, by their names."""
+    names = shown.locator("dl > div > dt").all_inner_texts()
+    return dict(zip(names, shown.locator("dl > div > dd").all_inner_texts(), strict=True))
+
+
+def count_of(shown: str) -> int:
+    """Returns a whole number of which a page has grouped the digits."""
+    return int("".join(each for each in shown if each.isdigit()))

@@ -21,10 +21,10 @@ MARKUP = HOSTILE[1]
 ADDRESS_HAS_ROOM = 4_000  # for each of its values
 
 
-def fill_all(visitor: Visitor, paths: Iterable[str]) -> set[str]:
-    """Sends each form of these pages, once with each hostile text in all of its fields, and once
-    with markup in the hidden ones, too. Sees that every answer is inert, and so is the page that it
-    leads to. Returns where the forms go.
+def fill_all(visitor: Visitor, paths: Iterable[str], others: Iterable[Form] = ()) -> set[str]:
+    """Sends each form of these pages, and `others` that none of them has: once with each hostile
+    text in all of its fields, and once with markup in the hidden ones, too. Sees that every answer
+    is inert, and so is the page that it leads to. Returns where the forms go.
     """
     forms: dict[tuple[str, str, str], Form] = {}
     active: set[str] = set()
@@ -35,7 +35,7 @@ def fill_all(visitor: Visitor, paths: Iterable[str]) -> set[str]:
             for form in forms_of(page.text):
                 key = (form.method, form.action or path, " ".join(sorted(form.filled)))
                 forms.setdefault(key, form._replace(action=form.action or path))
-    sent = [form for form in forms.values() if form.action != SIGN_OUT]
+    sent = [form for form in forms.values() if form.action != SIGN_OUT] + list(others)
     for form in sent:
         for text, fields in _filled(form):
             answer = _send(visitor, form, fields)

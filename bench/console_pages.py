@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -26,7 +26,7 @@ from bench.console_copy import copy_to_sqlite
 from bench.console_filling import ACCOUNTS, fill
 from bench.console_rows import BUSY
 from bench.databases import DATABASE_FILE, postgres_databases
-from bench.pages import AIM_MS, ASKED, Measured, asked_often
+from bench.page_costs import AIM_MS, ASKED, PageCost, asked_often, used_s
 from heliograph import accounts
 from heliograph.api.app import acceptor_for
 from heliograph.base import clock, ids
@@ -101,19 +101,6 @@ _SEARCHES: Final = (
     "/log?account={account}",
     "/log?by=kofi1@example.com",
 )
-
-
-class PageCost(NamedTuple):
-    """Tells what a page took, and its processor time."""
-
-    measured: Measured
-    cpu_ms: float
-
-    @property
-    def line(self) -> str:
-        page = self.measured
-        times = f"{page.p95_ms:8.1f} {page.median_ms:8.1f} {self.cpu_ms:8.1f}"
-        return f"{times} {page.octets:9,}  {page.path}"
 
 
 def main(arguments: list[str]) -> int:
@@ -225,9 +212,9 @@ def _measured(db: Database, run: Loop, only: str) -> list[PageCost]:
             if status not in (HTTPStatus.OK, HTTPStatus.SEE_OTHER):
                 print(f"not measured, because it answers {status}: {path}")
                 continue
-            began_s = _used_s(plain)
+            began_s = used_s(plain)
             measured = asked_often(visitor, path, path.removeprefix(CONSOLE))
-            cpu_ms = (_used_s(plain) - began_s) * 1_000 / ASKED
+            cpu_ms = (used_s(plain) - began_s) * 1_000 / ASKED
             costs.append(PageCost(measured, cpu_ms))
             print(costs[-1].line, flush=True)
         return costs
@@ -245,20 +232,6 @@ def _tell_events(db: Database, run: Loop) -> None:
             return
     run(happens(db, BUSY, EVENTS))
     exhaust(db)
-
-
-def _used_s(plain: sa.Engine) -> float:
-    """Returns the processor time of this process, and of the database's processes that serve it
-    as far as they are on this machine.
-    """
-    if plain.dialect.name == "sqlite":
-        return time.process_time()
-    asked = sa.text("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")
-    with plain.connect() as connection:
-        pids = connection.execute(asked).scalars().all()
-    files = [Path(f"/proc/{pid}/schedstat") for pid in pids]
-    used_ns = [int(each.read_text().split()[0]) for each in files if each.exists()]
-    return time.process_time() + sum(used_ns) / 1e9
 
 
 def _records(db: Database) -> dict[str, str]:

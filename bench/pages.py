@@ -8,11 +8,9 @@ part, without a network.
 """
 
 import argparse
-import statistics
 import sys
 import tempfile
 import time
-from http import HTTPStatus
 from io import StringIO
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -21,6 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from bench.databases import postgres_databases
+from bench.page_costs import AIM_MS, Measured, asked_often
 from heliograph import campaigns
 from heliograph.api.app import acceptor_for
 from heliograph.base import clock, ids
@@ -48,12 +47,8 @@ from tests.support.portal.routes import customer_of, things_of
 from tests.support.portal.visitor import EMAIL, SITE, Visitor, home_of
 from tests.support.portal.webhook_pages import exhaust, happens
 
-AIM_MS: Final = 100
-ASKED: Final = 30  # times, each page
 OF_SEND: Final = 50
 FILES: Final = ("/export", "/file")  # how the paths of files end
-# a campaign to more contacts than a page prices is refused as a conflict
-SHOWN: Final = (HTTPStatus.OK, HTTPStatus.SEE_OTHER, HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT)
 DAY_MS: Final = 86_400_000
 DAYS: Final = 30
 KEYS: Final = 10_000
@@ -148,15 +143,6 @@ class Things(NamedTuple):
     known: dict[str, str]
     sent: str
     tagged: str
-
-
-class Measured(NamedTuple):
-    """Tells how long a page took, and how many octets it has."""
-
-    path: str
-    p95_ms: float
-    median_ms: float
-    octets: int
 
 
 def main(arguments: list[str]) -> int:
@@ -313,22 +299,6 @@ def _name_of(path: str) -> str:
     if "/accounts/" not in path:
         return path
     return path.partition("/accounts/")[2].partition("/")[2] or "overview"
-
-
-def asked_often(visitor: Visitor, path: str, name: str) -> Measured:
-    """Asks for a page ASKED times. `name` is what it is called in the report."""
-    took_ms = []
-    for _ in range(ASKED):
-        began_s = time.perf_counter()
-        page = visitor.get(path)
-        took_ms.append((time.perf_counter() - began_s) * 1_000)
-        assert page.status_code in SHOWN, f"{path}: {page.status_code}"
-    return Measured(
-        name if page.status_code == HTTPStatus.OK else f"{name} ({page.status_code})",
-        statistics.quantiles(took_ms, n=20)[-1],
-        statistics.median(took_ms),
-        len(page.content),
-    )
 
 
 if __name__ == "__main__":

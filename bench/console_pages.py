@@ -26,7 +26,7 @@ from bench.console_copy import copy_to_sqlite
 from bench.console_filling import ACCOUNTS, fill
 from bench.console_rows import BUSY
 from bench.databases import DATABASE_FILE, postgres_databases
-from bench.page_costs import AIM_MS, ASKED, PageCost, asked_often, used_s
+from bench.page_costs import AIM_MS, COLUMNS, PageCost, cost_of
 from heliograph import accounts
 from heliograph.api.app import acceptor_for
 from heliograph.base import clock, ids
@@ -202,7 +202,7 @@ def _measured(db: Database, run: Loop, only: str) -> list[PageCost]:
         visitor.post(f"{page}/see", {"do": "see", "reason": "how long its pages take"})
         costs = []
         tune_collector()  # as every process that serves pages does
-        print("     p95   median      cpu    octets  page")
+        print(COLUMNS)
         for path in (path.format(**known) for path in paths()):
             if only not in path:
                 continue
@@ -212,10 +212,7 @@ def _measured(db: Database, run: Loop, only: str) -> list[PageCost]:
             if status not in (HTTPStatus.OK, HTTPStatus.SEE_OTHER):
                 print(f"not measured, because it answers {status}: {path}")
                 continue
-            began_s = used_s(plain)
-            measured = asked_often(visitor, path, path.removeprefix(CONSOLE))
-            cpu_ms = (used_s(plain) - began_s) * 1_000 / ASKED
-            costs.append(PageCost(measured, cpu_ms))
+            costs.append(cost_of(visitor, plain, path, path.removeprefix(CONSOLE)))
             print(costs[-1].line, flush=True)
         return costs
     finally:

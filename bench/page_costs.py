@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from tests.support.portal.visitor import Visitor
 
 AIM_MS: Final = 100
+COLUMNS: Final = "     p95   median      cpu    octets  page"  # times are in ms
 ASKED: Final = 30  # times, each page
 # a campaign to more contacts than a page prices is refused as a conflict
 SHOWN: Final = (HTTPStatus.OK, HTTPStatus.SEE_OTHER, HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT)
@@ -36,6 +37,15 @@ class PageCost(NamedTuple):
         page = self.measured
         times = f"{page.p95_ms:8.1f} {page.median_ms:8.1f} {self.cpu_ms:8.1f}"
         return f"{times} {page.octets:9,}  {page.path}"
+
+
+def cost_of(visitor: Visitor, plain: sa.Engine, path: str, name: str) -> PageCost:
+    """Asks for a page ASKED times. `name` is what it is called in the report, and `plain` leads to
+    the database that it reads.
+    """
+    began_s = used_s(plain)
+    measured = asked_often(visitor, path, name)
+    return PageCost(measured, (used_s(plain) - began_s) * 1_000 / ASKED)
 
 
 def asked_often(visitor: Visitor, path: str, name: str) -> Measured:

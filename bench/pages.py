@@ -4,7 +4,8 @@ exit status is 1 when a page's 95th percentile is over 100 ms. Files, and pages 
 signed in, are not among them.
 
 The pages are asked for in this process, as the tests ask for them: what is measured is the server's
-part, without a network.
+part, without a network. The processor time of a page is that of this process and of its connections
+on PostgreSQL; it says more than the clock on a machine that does something else.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from bench.databases import postgres_databases
-from bench.page_costs import AIM_MS, Measured, asked_often
+from bench.page_costs import AIM_MS, COLUMNS, PageCost, cost_of
 from heliograph import campaigns
 from heliograph.api.app import acceptor_for
 from heliograph.base import clock, ids
@@ -136,10 +137,11 @@ _SITE_LOGS: Final = f"""
 
 
 class Things(NamedTuple):
-    """Holds what paths name: the parameters of paths that lead to it, and the ids of a campaign
-    that was sent to many, and of a draft to all who have a tag.
+    """Holds the account (raw id), and what paths name: the parameters of paths that lead to it, and
+    the ids of a campaign that was sent to many, and of a draft to all who have a tag.
     """
 
+    account: str
     known: dict[str, str]
     sent: str
     tagged: str
@@ -166,15 +168,16 @@ def main(arguments: list[str]) -> int:
             )
             things = _add_things(db, run, account)
             _fill(db, plain, account, options.messages, options.contacts)
-            plain.dispose()
             print(f"filled in {time.monotonic() - began_s:.0f} s", flush=True)
-            measured = _measured(db, run, account, things)
+            costs = _measured(db, plain, run, things)
+            plain.dispose()
         finally:
             db.close()
             run.close()
-    for page in sorted(measured, key=lambda page: -page.p95_ms):
-        print(f"{page.p95_ms:8.1f} {page.median_ms:8.1f} {page.octets:9,}  {page.path}")
-    return int(any(page.p95_ms > AIM_MS for page in measured))
+    print(COLUMNS)
+    for cost in sorted(costs, key=lambda cost: -cost.measured.p95_ms):
+        print(cost.line)
+    return int(any(cost.measured.p95_ms > AIM_MS for cost in costs))
 
 
 def _add_things(db: Database, run: Loop, account: str) -> Things:
@@ -196,7 +199,7 @@ def _add_things(db: Database, run: Loop, account: str) -> Things:
         event=ids.text_of_raw(EVENT_PREFIX, event.hex),
         phone=WRITER,
     )
-    return Things(known._asdict(), campaigns.text_id(sent), campaigns.text_id(tagged))
+    return Things(account, known._asdict(), campaigns.text_id(sent), campaigns.text_id(tagged))
 
 
 def _fill(db: Database, plain: sa.Engine, account: str, messages: int, contacts: int) -> None:
@@ -236,7 +239,7 @@ def _fill(db: Database, plain: sa.Engine, account: str, messages: int, contacts:
         connection.execute(sa.text("ANALYZE"))
 
 
-def _measured(db: Database, run: Loop, account: str, things: Things) -> list[Measured]:
+def _measured(db: Database, plain: sa.Engine, run: Loop, things: Things) -> list[PageCost]:
     cache = ConfigCache(db)
     run(cache.refresh())
     portal = Portal(
@@ -249,15 +252,27 @@ def _measured(db: Database, run: Loop, account: str, things: Things) -> list[Mea
     )
     visitor = Visitor(db, portal, run)
     try:
-        visitor.sign_in(EMAIL, account)
+        visitor.sign_in(EMAIL, things.account)
         with db.read() as tx:
-            paths = _paths(tx, home_of(db, account), things)
+            paths = _paths(tx, home_of(db, things.account), things)
         tune_collector()  # as a server does before it is asked
-        return [asked_often(visitor, path, _name_of(path)) for path in paths]
+        return [cost_of(visitor, plain, path, _name_of(path)) for path in paths]
     finally:
         visitor.close()
         run(portal.close())
         run(cache.close())
+
+
+def page_paths() -> list[str]:
+    """Returns the paths of all pages of an account and of its owner, but files. Parameters stand in
+    braces.
+    """
+    every = [page.path for page in PAGES if not page.is_form]
+    return [
+        path
+        for path in every
+        if path.startswith((OF_ACCOUNT, user_page.PATH)) and not path.endswith(FILES)
+    ]
 
 
 def _paths(tx: Connection, home: str, things: Things) -> list[str]:
@@ -268,9 +283,6 @@ def _paths(tx: Connection, home: str, things: Things) -> list[str]:
         "message": ids.text_of_raw("msg", message.hex),
         "contact": ids.text_of_raw("con", contact.hex),
     }
-    every = [page.path for page in PAGES if not page.is_form]
-    own = [path for path in every if path.startswith(user_page.PATH)]
-    pages = [path for path in every if path.startswith(OF_ACCOUNT) and not path.endswith(FILES)]
     filters = (
         "/messages?status=failed",
         "/messages?recipient=233200000001",
@@ -291,7 +303,7 @@ def _paths(tx: Connection, home: str, things: Things) -> list[str]:
         f"/campaigns/{things.tagged}/launch",
         f"/sites/{known['site']}?show=events",
     )
-    paths = [path.format(**known) for path in [*own, *pages]]
+    paths = [path.format(**known) for path in page_paths()]
     return [*paths, *(home + each for each in filters)]
 
 

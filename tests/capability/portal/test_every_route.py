@@ -39,8 +39,9 @@ OPEN = {
     "/portal/sign-up/{link}",
     "/portal/language/{language}",
 }
+SIGN_OUT = "/portal/sign-out"  # who is signed out already stays so
 OWN = {
-    "/portal/sign-out",
+    SIGN_OUT,
     "/portal/you",
     "/portal/you/password",
     "/portal/you/authenticator",
@@ -82,14 +83,17 @@ def test_who_is_signed_out_sees_and_does_nothing(
 ) -> None:
     visitor.get("/portal")
     token, before = visitor.token, contents(db)
-    for method, path in asked(portal, there):
+    own = [asked_of(route, there) for route in portal.routes if route.path in OWN]
+    assert {path for _, path in own} == OWN
+    for method, path in [*asked(portal, there), *own]:
         page = (
             visitor.get(path)
             if method == "GET"
             else visitor.post_as_it_is(path, data={"form_token": token})
         )
-        assert page.status_code == 401, path
+        assert page.status_code == (303 if path == SIGN_OUT else 401), path
         assert "amina" not in page.text
+        assert page.headers.get("location", "/portal") == "/portal", path
     assert contents(db) == before
 
 

@@ -14,20 +14,17 @@ import sqlalchemy as sa
 
 from heliograph import accounts, campaigns, plugin
 from heliograph.accounts.tables import accounts as account_rows
-from heliograph.accounts.tables import customers
 from heliograph.base import clock, ids
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.json import encode
 from heliograph.campaigns.tables import campaigns as campaign_rows
 from heliograph.database.database import Database
-from heliograph.messages.tables import messages, sends
 from heliograph.plugin.logs import ReportedEntry, store_event, store_logs
-from heliograph.plugin.tables import site_events, site_logs, sites
+from heliograph.plugin.tables import site_events
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.tables import (
     webhook_attempts,
     webhook_deliveries,
-    webhook_endpoints,
     webhook_queue,
 )
 from tests.support.api.service import Loop
@@ -38,24 +35,11 @@ from tests.support.factories import PHONE
 from tests.support.portal.hostile import HOSTILE, structure_of
 from tests.support.portal.routes import customer_of
 from tests.support.portal.sent_texts import sender_of
+from tests.support.portal.shown_texts import OF_RECORDS
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 PLAIN = "plain"
 URL = "https://amina.example"
-# what a page of a record shows of it, as it was written by people, programs or receivers
-SHOWN: dict[sa.Table, tuple[str, ...]] = {
-    account_rows: ("name",),
-    campaign_rows: ("name", "sender", "text"),
-    customers: ("label", "external_ref", "email"),
-    messages: ("error_message",),
-    sends: ("reference", "sender"),  # a text decides its encoding and segments: see below
-    site_events: ("event",),
-    site_logs: ("event", "recipient", "status", "body", "message_id"),
-    sites: ("site_name", "site_url", "platform", "wp_version", "plugin_version", "php_version"),
-    webhook_attempts: ("reason", "answer"),
-    webhook_deliveries: ("answer",),
-    webhook_endpoints: ("url",),
-}
 
 
 @pytest.fixture
@@ -127,12 +111,14 @@ def store(db: Database, text: str, amina_id: str) -> None:
     """Gives this text to all that the records say, but for the name of the account itself."""
     text = text.replace("\0", "?") if db.postgresql else text
     with db.write() as tx:
-        for table, columns in SHOWN.items():
+        for table, columns in OF_RECORDS.items():
             given = {name: text[: length(table.c[name])] for name in columns}
             changed = table.update().values(given)
             if table is account_rows:
                 changed = changed.where(table.c.id != amina_id)
             tx.execute(changed)
+        tagged = encode({"kind": "tags", "tags": [text]}).decode()
+        tx.execute(campaign_rows.update().values(audience=tagged))
         payload = encode({text: [text, {text: 1}]}).decode()
         tx.execute(site_events.update().values(payload=payload))
 

@@ -1,6 +1,6 @@
 """Whatever programs, phones, browsers, receivers and files have said, the pages that show it are
-made of the same elements, and lead to the same places: requests, the ledger, handsets, events,
-documents, imports, passkeys, sessions, invitations and sign-ups.
+made of the same elements, and lead to the same places: requests, the ledger, reports, handsets,
+events, documents, imports, passkeys, sessions, invitations and sign-ups.
 
 All texts are stored past what checks them.
 """
@@ -18,15 +18,11 @@ from heliograph.contacts import ContactOwner, stored_import
 from heliograph.contacts.stored_import import FileToImport, ImportReport
 from heliograph.contacts.tables import contact_imports
 from heliograph.database.database import Database
-from heliograph.inbound.tables import inbound
-from heliograph.keys.tables import api_keys
-from heliograph.messages.tables import sends
 from heliograph.opt_outs.tables import suppressions
 from heliograph.requests.tables import request_log
-from heliograph.senders.tables import sender_documents, senders
 from heliograph.users import Role, members, sign_ups
 from heliograph.users.sign_ins import begin_session, digest
-from heliograph.users.tables import invitations, passkeys, user_sessions
+from heliograph.users.tables import invitations, passkeys
 from heliograph.users.tables import sign_ups as sign_up_rows
 from heliograph.wallet import ledger
 from heliograph.wallet.tables import ledger_entries
@@ -34,8 +30,6 @@ from heliograph.webhooks import endpoints
 from heliograph.webhooks.events import EVENT_PREFIX
 from heliograph.webhooks.tables import (
     webhook_attempts,
-    webhook_endpoints,
-    webhook_events,
     webhook_queue,
 )
 from tests.support.api.inbound_texts import store_inbound
@@ -45,29 +39,13 @@ from tests.support.capability.webhooks import endpoint, happened_to
 from tests.support.console.operators import attached, waiting_sender
 from tests.support.factories import PHONE
 from tests.support.portal.hostile import HOSTILE, structure_of
+from tests.support.portal.rolled_up import rolled_up
 from tests.support.portal.sent_texts import sender_of
+from tests.support.portal.shown_texts import FROM_OUTSIDE, OTHER_SIDE
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 PLAIN = "plain"
 LINK = "a-link"
-# from what a phone hears, and to what it writes: a page compares them
-OTHER_SIDE = (sends.c.sender, inbound.c.recipient, suppressions.c.sender)
-SHOWN: dict[sa.Table, tuple[str, ...]] = {
-    api_keys: ("name", "prefix"),
-    contact_imports: ("by_name",),  # and what it tells, which is JSON
-    inbound: ("text", "keyword"),
-    invitations: ("email",),
-    passkeys: ("name",),
-    request_log: ("method", "endpoint", "code", "reason"),
-    sender_documents: ("name",),
-    senders: ("sender",),
-    sends: ("text",),
-    sign_up_rows: ("email", "company", "country_code", "currency"),
-    user_sessions: ("seen_by",),
-    webhook_attempts: ("reason", "answer"),
-    webhook_endpoints: ("url",),
-    webhook_events: ("kind", "body"),
-}
 
 
 @pytest.fixture
@@ -87,6 +65,7 @@ def paths(visitor: Visitor, house_at_rest: House, run_loop: Loop) -> list[str]:
     attached(db, house.amina_id, sender)
     about_users(db, house.amina_id)
     requested_and_paid(db, house.amina_id)
+    rolled_up(db, house.amina_id, clock.now_ms(), sender=PLAIN, delivered=1)
     with db.write() as tx:
         store_inbound(tx, house.amina_id, PLAIN, sender=PHONE, sandbox=True)
         tx.execute(
@@ -102,6 +81,7 @@ def paths(visitor: Visitor, house_at_rest: House, run_loop: Loop) -> list[str]:
     return [
         *("/portal/you", f"/portal/invitation/{LINK}", f"/portal/sign-up/{LINK}"),
         *(f"{home}/{below}" for below in ("handsets", f"handsets/{PHONE}", "members", "money")),
+        f"{home}/reports",
         *(f"{home}/{below}?mode=sandbox" for below in ("requests", f"conversations/{PHONE}")),
         f"{home}/senders/{sender}/documents",
         f"{home}/contacts/import",
@@ -201,7 +181,7 @@ def store(db: Database, text: str) -> None:
         {"fields": [text], "custom": [text], "not_read": [text]}, [(2, text)], [3]
     )
     with db.write() as tx:
-        for table, columns in SHOWN.items():
+        for table, columns in FROM_OUTSIDE.items():
             tx.execute(
                 table.update().values({name: text[: length(table.c[name])] for name in columns})
             )

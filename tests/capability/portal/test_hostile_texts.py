@@ -9,38 +9,20 @@ import sqlalchemy as sa
 
 from heliograph import connect, contacts, keys, plugin, senders
 from heliograph.accounts.audit_log import AuditEntry, Author, AuthorKind, write
-from heliograph.accounts.tables import accounts as account_rows
-from heliograph.accounts.tables import audit_log, customers
 from heliograph.base import clock, ids
 from heliograph.base.json import encode
-from heliograph.campaigns.tables import campaigns
 from heliograph.contacts import Changer, ChangerKind, ContactOwner, ContactPatch
 from heliograph.contacts.tables import contacts as contact_rows
-from heliograph.contacts.tables import opt_out_changes
 from heliograph.database.database import Database
-from heliograph.keys.tables import api_keys
 from heliograph.plugin.tables import sites
-from heliograph.senders.tables import senders as sender_rows
 from heliograph.text import Phone
-from heliograph.users.tables import users as user_rows
 from tests.support.capability.campaigns import write_down
 from tests.support.factories import phones
 from tests.support.portal.hostile import HOSTILE, structure_of
+from tests.support.portal.shown_texts import OF_ACCOUNTS
 from tests.support.portal.visitor import Visitor
 
 COUNT = len(HOSTILE)
-SHOWN: dict[sa.Table, tuple[str, ...]] = {
-    account_rows: ("name",),
-    user_rows: ("email",),
-    contact_rows: ("name", "email"),
-    opt_out_changes: ("by_name",),
-    campaigns: ("name", "sender", "text"),
-    api_keys: ("name",),
-    customers: ("label", "external_ref", "email"),
-    sites: ("site_name", "platform", "wp_version", "plugin_version", "php_version"),
-    sender_rows: ("purpose", "rejection_reason"),
-    audit_log: ("author_name", "detail", "record"),
-}
 LISTS = (
     "",
     "/audit",
@@ -100,7 +82,7 @@ def fill(db: Database, amina_id: str) -> None:
 def store(db: Database, texts: list[str]) -> None:
     """Gives each text of each row one of the texts, past all that checks them."""
     with db.write() as tx:
-        for table, columns in SHOWN.items():
+        for table, columns in OF_ACCOUNTS.items():
             (key,) = table.primary_key.columns
             raw_ids = tx.execute(sa.select(key).order_by(key)).scalars().all()
             for place, raw in enumerate(raw_ids):

@@ -19,6 +19,7 @@ from heliograph.console.seen_pages.seen_portal import SEEN
 from heliograph.database.database import Database
 from heliograph.keys.tables import api_keys
 from heliograph.messages.tables import (
+    carrier_refs,
     inflight,
     messages,
     operator_decisions,
@@ -62,6 +63,7 @@ SHOWN: dict[sa.Table, tuple[str, ...]] = {
     alert_tellings: ("address", "failure"),
     alerts: ("title", "found", "remedy"),
     api_keys: ("name", "prefix"),
+    carrier_refs: ("ref", "printed", "sender", "receipt_error"),
     carriers: ("state_detail",),
     ledger_entries: ("description", "reference"),
     ledger_proof_findings: ("what",),
@@ -160,6 +162,8 @@ def _about_carriers(db: Database, carrier_id: int, message: str) -> str:
         submitted = _row(inflight, message_id=message_id, carrier_id=carrier_id, **doubt)
         tx.execute(inflight.insert().values({**submitted, "prefix": ""}))
         tx.execute(messages.update().values(carrier_id=carrier_id))
+        known = _row(carrier_refs, carrier_id=carrier_id, message_id=message_id, parts=1)
+        tx.execute(carrier_refs.insert().values(known))
         tx.execute(reserved_senders.insert().values(_row(reserved_senders, skeleton="bank")))
     return ids.text_of_raw("rcp", raw)
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import InvalidRequest
+from heliograph.campaigns.audience import members
 from heliograph.campaigns.audience.fill_in import Filling
 from heliograph.campaigns.audience.price import Quote
 from heliograph.campaigns.audience.recipients import Contacts, WrittenRecipients
@@ -75,13 +76,13 @@ def samples_of(tx: Connection, template: Template, wanted: WantedAudience) -> li
     filling = Filling(template)
     return [
         _sample(person.phone, person.name, template.fill(filling.values_of(person)))
-        for person in Contacts(wanted).first_reached(tx, SAMPLES)
+        for person in members.first_reached(tx, wanted, SAMPLES)
     ]
 
 
 def samples(tx: Connection, campaign: Campaign) -> list[SampleText]:
-    """Returns what the first recipients of the audience would get, as it is now. Of contacts, only
-    the first thousands are looked at.
+    """Returns what the first recipients of the audience would get, as it is now. Of contacts,
+    thousands of the audience are looked at.
     """
     if campaign.audience.kind == "numbers":
         plain = campaign.template.plain
@@ -116,7 +117,7 @@ def sample(tx: Connection, campaign: Campaign, phone: int) -> str:
         if text is None:
             raise NoRecipients()
         return text
-    person = Contacts(campaign).person(tx, phone)
+    person = members.person(tx, campaign, phone)
     if person is None:
         raise NoRecipients()
     filling = Filling(template)

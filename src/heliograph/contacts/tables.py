@@ -49,6 +49,16 @@ contacts = sa.Table(
         sa.text("contact_grams(shelf, searched)"),
         info={"postgresql_using": "gin", "postgresql_with": {"gin_pending_list_limit": 256}},
     ).ddl_if(dialect="postgresql"),
+    # tags, each behind the number of its search bucket
+    sa.Index(
+        "contacts_tags",
+        sa.text("contact_tags(shelf, tags)"),
+        info={
+            "postgresql_using": "gin",
+            "postgresql_with": {"fastupdate": "off"},
+            "postgresql_where": sa.text("tags <> '[]'"),
+        },
+    ).ddl_if(dialect="postgresql"),
 )
 
 # Each time that a contact was opted out or in (contacts/opt_out_history.py). No foreign keys: they

@@ -13,6 +13,8 @@ from heliograph.base import clock, ids
 from heliograph.campaigns import Campaign
 from heliograph.campaigns.campaign import by_id as campaign_by_id
 from heliograph.campaigns.tables import campaign_recipients
+from heliograph.contacts import ContactOwner
+from heliograph.contacts.search_buckets import assign_buckets, lock_contacts
 from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
 from heliograph.opt_outs.tables import suppressions
@@ -24,7 +26,7 @@ def add_contacts(
     db: Database, account_id: str, people: Iterable[dict[str, Any] | str], *, sandbox: bool = False
 ) -> None:
     """Adds contacts; each is a phone, or {phone, name, tags, custom, opted_out}."""
-    rows, out = [], dict[int, bool]()
+    rows, out = list[dict[str, Any]](), dict[int, bool]()
     for person in people:
         given = {"phone": person} if isinstance(person, str) else person
         phone = parse_phone(given["phone"])
@@ -47,6 +49,12 @@ def add_contacts(
             }
         )
     with db.write() as tx:
+        owner = ContactOwner(account_id, sandbox)
+        lock_contacts(tx, owner)
+        rows.sort(key=lambda row: row["id"])
+        buckets = assign_buckets(tx, owner, [row["id"] for row in rows])
+        for row, bucket in zip(rows, buckets, strict=True):
+            row["shelf"] = bucket
         tx.execute(sa.insert(contacts), rows)
         set_opted_out(tx, account_id, out, sandbox=sandbox)
 

@@ -6,7 +6,6 @@ large the audience is.
 """
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -35,7 +34,6 @@ _STORE_SQLITE: Final = sa.text(f"""
     {_INTO} VALUES (:group_id, :recipient, :country_code, :text, :encoding, :segments)
     ON CONFLICT DO NOTHING""")
 
-SAMPLED_MAX: Final = 5_000  # contacts among whom one of the audience is looked for
 OUTSIDE: Final = 0  # how a contact stands to a campaign: not of its audience
 OPTED_OUT: Final = 1
 REACHED: Final = 2
@@ -93,7 +91,7 @@ class Contacts:
 
     def __init__(self, campaign: AudienceHolder) -> None:
         self._campaign = campaign
-        self._of_account = _of_account(campaign)
+        self._of_account = of_account(campaign)
         self._refuses = refuses(campaign, contacts.c.phone)
 
     def read_chunk(
@@ -137,25 +135,6 @@ class Contacts:
             AudienceMember, tx.execute(sa.select(part.c.phone, part.c.reach, *of_reached))
         )
 
-    def person(self, tx: Connection, phone: int) -> AudienceMember | None:
-        """Returns the contact with this number, else the first one who has not opted out."""
-        its = sa.select(
-            contacts.c.phone,
-            _REACHED.label("reach"),
-            contacts.c.country_code,
-            contacts.c.name,
-            contacts.c.custom,
-        ).where(self._of_account, contacts.c.phone == phone)
-        row = tx.execute(its).one_or_none()
-        if row is not None:
-            return AudienceMember(**row._asdict())
-        return next(iter(self.first_reached(tx, 1)), None)
-
-    def first_reached(self, tx: Connection, most: int) -> list[AudienceMember]:
-        """Returns at most `most` of the first thousands of contacts, who have not opted out."""
-        reached = (one for one in self.people(tx, 0, SAMPLED_MAX) if one.reach == REACHED)
-        return list(islice(reached, most))
-
     def nobody_has(self, tx: Connection, name: str) -> bool:
         """Returns whether none of the audience has a value for this placeholder. The first who
         has one is enough.
@@ -189,12 +168,12 @@ class Contacts:
         return [
             self._of_account,
             sa.not_(self._refuses),
-            *([_has_any(tx, tags)] if tags else []),
+            *([has_any(tx, tags)] if tags else []),
         ]
 
     def _next(self, tx: Connection, after: int, size: int, *more: sa.Column[Any]) -> sa.Select[Any]:
         tags = self._campaign.audience.tags
-        outside = [(sa.not_(_has_any(tx, tags)), _OUTSIDE)] if tags else []
+        outside = [(sa.not_(has_any(tx, tags)), _OUTSIDE)] if tags else []
         reach = sa.case(*outside, (self._refuses, _OPTED_OUT), else_=_REACHED).label("reach")
         return (
             sa.select(contacts.c.phone, reach, *more)
@@ -269,11 +248,11 @@ class WrittenRecipients:
         )
         return {row.recipient: row.text for row in tx.execute(found)}
 
-    def size(self, tx: Connection) -> int:
+    def size(self, tx: Connection, *, most: int | None = None) -> int:
+        """Returns how many recipients there are; it counts no more than `most`."""
+        found = sa.select(campaign_recipients.c.recipient).where(self._group).limit(most)
         return int(
-            tx.execute(
-                sa.select(sa.func.count()).select_from(campaign_recipients).where(self._group)
-            ).scalar_one()
+            tx.execute(sa.select(sa.func.count()).select_from(found.subquery())).scalar_one()
         )
 
     def drop(self, tx: Connection, after: int, size: int) -> int | None:
@@ -335,10 +314,11 @@ def charge_recipients(
     )
 
 
-def _of_account(campaign: AudienceHolder) -> sa.ColumnElement[bool]:
-    return (contacts.c.account_id == campaign.account_id) & (
-        contacts.c.sandbox == sa.literal(campaign.sandbox)
-    )
+def of_account(campaign: AudienceHolder, of: Any = contacts.c) -> sa.ColumnElement[bool]:
+    """Returns the condition that selects the contacts of a campaign's account and mode. `of` has
+    the columns.
+    """
+    return sa.and_(of.account_id == campaign.account_id, of.sandbox == sa.literal(campaign.sandbox))
 
 
 def _group_columns(
@@ -387,7 +367,8 @@ def _has_custom(tx: Connection, name: str) -> sa.ColumnElement[bool]:
     )
 
 
-def _has_any(tx: Connection, tags: Sequence[str]) -> sa.ColumnElement[bool]:
+def has_any(tx: Connection, tags: Sequence[str]) -> sa.ColumnElement[bool]:
+    """Returns the condition that a contact has any of the tags."""
     if tx.dialect.name == "postgresql":
         from sqlalchemy.dialects.postgresql import ARRAY, JSONB  # not needed on SQLite, and heavy
 

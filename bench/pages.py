@@ -14,7 +14,7 @@ import tempfile
 import time
 from io import StringIO
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -43,7 +43,7 @@ from heliograph.webhooks.events import EVENT_PREFIX
 from tests.support.api.service import Loop
 from tests.support.capability.campaigns import write_down
 from tests.support.console.operators import attached, waiting_sender
-from tests.support.factories import SECRET_KEY, open_account
+from tests.support.factories import SECRET_KEY, open_account, open_route
 from tests.support.portal.routes import customer_of, things_of
 from tests.support.portal.visitor import EMAIL, SITE, Visitor, home_of
 from tests.support.portal.webhook_pages import exhaust, happens
@@ -58,6 +58,7 @@ INBOUND: Final = 100_000
 SITE_LOGS: Final = 100_000
 EVENTS: Final = 1_000
 WRITER: Final = "233201234567"
+AUDIENCES: Final[list[dict[str, Any]]] = [{}, {"tags": ["vip"]}, {"tags": ["few"]}]  # of drafts
 # in the statements: an id of this time and this place, as a version 7 of RFC 9562 has it
 _ID: Final = (
     "(lpad(to_hex({ms}), 12, '0') || '7000' || '8' || lpad(to_hex({place}), 15, '0'))::uuid"
@@ -138,13 +139,12 @@ _SITE_LOGS: Final = f"""
 
 class Things(NamedTuple):
     """Holds the account (raw id), and what paths name: the parameters of paths that lead to it, and
-    the ids of a campaign that was sent to many, and of a draft to all who have a tag.
+    the id of a campaign that was sent to many.
     """
 
     account: str
     known: dict[str, str]
     sent: str
-    tagged: str
 
 
 def main(arguments: list[str]) -> int:
@@ -161,6 +161,7 @@ def main(arguments: list[str]) -> int:
         db, run = Database(url), Loop()
         try:
             account = open_account(db, "amina", credits=1_000_000)
+            open_route(db)
             began_s = time.monotonic()
             # without the limits that the service's own connections have
             plain = sa.create_engine(
@@ -184,7 +185,7 @@ def _add_things(db: Database, run: Loop, account: str) -> Things:
     """Gives the account one of each thing that a page is about."""
     there = things_of(db, account, customer_of(db, account))
     waiting = waiting_sender(db, account)
-    sent, tagged = write_down(db, account), write_down(db, account, tags=["vip"])
+    sent = write_down(db, account)
     given = {"status": "completed", "started_at_ms": clock.now_ms()}
     with db.write() as tx:
         rows = metadata.tables["campaigns"]
@@ -199,7 +200,7 @@ def _add_things(db: Database, run: Loop, account: str) -> Things:
         event=ids.text_of_raw(EVENT_PREFIX, event.hex),
         phone=WRITER,
     )
-    return Things(account, known._asdict(), campaigns.text_id(sent), campaigns.text_id(tagged))
+    return Things(account, known._asdict(), campaigns.text_id(sent))
 
 
 def _fill(db: Database, plain: sa.Engine, account: str, messages: int, contacts: int) -> None:
@@ -225,11 +226,12 @@ def _fill(db: Database, plain: sa.Engine, account: str, messages: int, contacts:
     done = Import(db, ContactOwner(account, sandbox=False), OPERATOR)
     lines = ["phone,name,email,tags\n"]
     lines += [
-        f"{233_200_000_000 + k},Customer {k},c{k}@example.com,{'vip' if k % 9 == 0 else ''}\n"
-        for k in range(contacts)
+        f"{233_200_000_000 + k},Customer {k},c{k}@example.com,{_tag(k)}\n" for k in range(contacts)
     ]
     for _ in done.run(Sheet(StringIO("".join(lines)), None, "GH").rows()):
         pass
+    for fields in AUDIENCES:
+        write_down(db, account, message="Hi {name|friend}, we open at nine.", **fields)
     with db.write() as tx:
         mark_again(tx, 0, now_ms)
     counter = RollupCounter(db)
@@ -237,6 +239,11 @@ def _fill(db: Database, plain: sa.Engine, account: str, messages: int, contacts:
     counter.count_due(now_ms + DAY_MS)
     with plain.connect() as connection:
         connection.execute(sa.text("ANALYZE"))
+
+
+def _tag(place: int) -> str:
+    """Returns the tag of a contact: every ninth is `vip`, and ten of a million are `few`."""
+    return "few" if place % 100_000 == 77 else "vip" if place % 9 == 0 else ""
 
 
 def _measured(db: Database, plain: sa.Engine, run: Loop, things: Things) -> list[PageCost]:
@@ -283,6 +290,11 @@ def _paths(tx: Connection, home: str, things: Things) -> list[str]:
         "message": ids.text_of_raw("msg", message.hex),
         "contact": ids.text_of_raw("con", contact.hex),
     }
+    drafts = [
+        f"/campaigns/{campaigns.text_id(draft)}{page}"
+        for draft in campaigns.page(tx, limit=len(AUDIENCES), account_id=things.account)
+        for page in ("", "/launch")
+    ]
     filters = (
         "/messages?status=failed",
         "/messages?recipient=233200000001",
@@ -299,12 +311,10 @@ def _paths(tx: Connection, home: str, things: Things) -> list[str]:
         "/contacts/tags?q=vip&all=yes&tag=gold&way=add",
         f"/campaigns/{things.sent}",
         f"/messages?campaignId={things.sent}&status=failed",
-        f"/campaigns/{things.tagged}",
-        f"/campaigns/{things.tagged}/launch",
         f"/sites/{known['site']}?show=events",
     )
     paths = [path.format(**known) for path in page_paths()]
-    return [*paths, *(home + each for each in filters)]
+    return [*paths, *(home + each for each in (*drafts, *filters))]
 
 
 def _name_of(path: str) -> str:

@@ -23,6 +23,7 @@ from heliograph.campaigns.lifecycle import (
     start_due,
     start_soon,
 )
+from heliograph.campaigns.quick_quote import QuickQuote, quick_quote
 from heliograph.campaigns.record import as_record
 from heliograph.campaigns.start_time import read_start_time
 
@@ -31,6 +32,7 @@ __all__ = [
     "Campaign",
     "FileResult",
     "Numbers",
+    "QuickQuote",
     "Quote",
     "advance",
     "api",
@@ -47,6 +49,7 @@ __all__ = [
     "page",
     "pause",
     "previews",
+    "quick_quote",
     "read_campaign_request",
     "read_preview_request",
     "read_start_time",

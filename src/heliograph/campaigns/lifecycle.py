@@ -303,12 +303,14 @@ def start_soon(
     campaign_id: str,
     quote: Quote,
     *,
+    is_sample: bool = False,
     as_far_as_credits_reach: bool | None = None,
     now_ms: int,
 ) -> bool:
     """Lets the running service launch a campaign within seconds, for a caller who cannot wait until
     the audience is frozen: it is scheduled for now. `quote` is an estimate of just now; what a
-    launch with these figures would refuse, this refuses.
+    launch with these figures would refuse, this refuses. With `is_sample`, the quote is that of a
+    sample of the audience, which does not show that there is nobody to send to.
 
     Returns False, and changes nothing, when the campaign is about to start already.
 
@@ -320,7 +322,7 @@ def start_soon(
         return False
     campaign = schedule(tx, campaign_id, now_ms, as_far_as_credits_reach=as_far_as_credits_reach)
     refusal = _refusal(quote, as_far=campaign.as_far_as_credits_reach)
-    if refusal is not None:
+    if refusal is not None and not (is_sample and isinstance(refusal, NoRecipients)):
         raise refusal
     return True
 

@@ -102,7 +102,6 @@ OF_PAGES = {
     "second_step_needed",
     "too_many_codes",
     "wrong_code",
-    "audience_too_large",
     "foreign_form",
     "import_running",
     "not_signed_in",

@@ -20,7 +20,7 @@ from heliograph.base.errors import (
 from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import read_page
 from heliograph.base.short_texts import invalid_field
-from heliograph.campaigns import Campaign, Quote, previews, states
+from heliograph.campaigns import Campaign, QuickQuote, previews, states
 from heliograph.messages.groups import GroupTally, tallies_of, tally_of
 from heliograph.messages.reports import failure_reasons
 from heliograph.portal.campaign_pages.campaign_reasons import REASONS
@@ -33,22 +33,15 @@ from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.users import Right
 
-# Contacts of the account: so many take a page's thread 0.7 s if each text is filled in.
-PRICED_MAX: Final = 50_000
-TOO_LARGE: Final = (
-    "The account has more than {most} contacts, too many to price on a page. The operator does it"
-    " with the command heliograph campaign estimate, and launches with heliograph campaign launch."
-)
+# People of an audience who are priced one by one; more are estimated. The page of a campaign
+# takes 0.1 s at most for it. The question before a launch may take 0.7 s: it decides about money.
+PRICED_ON_PAGE_MAX: Final = 5_000
+PRICED_AT_LAUNCH_MAX: Final = 50_000
 OVER: Final = (states.COMPLETED, states.CANCELED, states.FAILED)
 # by the buttons of a campaign's page
 MADE_BY: Final = {"pause": states.PAUSED, "resume": states.SENDING, "cancel": states.CANCELED}
 AS_FAR_FIELD: Final = "as_far_as_credits_reach"
-
-
-class TooLarge(Conflict):
-    """The audience of this campaign is too large to be priced on a page."""
-
-    reason = "audience_too_large"
+_NOTHING_UNFILLED: Final = previews.UnfilledPlaceholders((), 0)
 
 
 class Progress(NamedTuple):
@@ -98,13 +91,14 @@ def launch(request: PageRequest) -> Response:
         visit.require(tx, Right.CAMPAIGNS)
         campaign = of_account(tx, request.path["campaign"], visit)
     try:
-        quote = _quote(request, campaign)
+        quick = campaigns.quick_quote(request.db, campaign, exact_up_to=PRICED_AT_LAUNCH_MAX)
         with request.db.write() as tx:
             _require(tx, request)
             is_started = campaigns.start_soon(
                 tx,
                 campaign.id,
-                quote,
+                quick.shown,
+                is_sample=quick.estimated_from is not None,
                 as_far_as_credits_reach=AS_FAR_FIELD in request.sent.form or None,
                 now_ms=request.now_ms,
             )
@@ -205,12 +199,7 @@ def render_campaign(
             if tally.failed
             else None,
         }
-    quote, unpriced = None, None
-    if is_open:
-        try:
-            quote = _quote(request, campaign)
-        except Conflict as error:
-            unpriced = str(error)
+    quick = _quick_quote(request, campaign, exact_up_to=PRICED_ON_PAGE_MAX) if is_open else None
     errors = {error.field: error.message for error in refusal.fields} if refusal else {}
     form = request.sent.form
     return page(
@@ -222,9 +211,11 @@ def render_campaign(
         campaign=campaign,
         tally=tally,
         progress=_progress(campaign, tally),
-        quote=quote,
-        unfilled=previews.unfilled_of(quote) if quote else previews.UnfilledPlaceholders((), 0),
-        unpriced=unpriced,
+        quote=quick and quick.shown,
+        estimated_from=quick and quick.estimated_from,
+        credits_left=quick.credits_left if quick else 0,
+        priced_at_launch_max=PRICED_AT_LAUNCH_MAX,
+        unfilled=previews.unfilled_of(quick.quote) if quick else _NOTHING_UNFILLED,
         is_open=is_open,
         is_starting=is_starting,
         is_over=campaign.status in OVER,
@@ -248,9 +239,9 @@ def _render_launch(
     with request.db.read() as tx:
         visit.require(tx, Right.CAMPAIGNS)
         campaign = of_account(tx, request.path["campaign"], visit)
-    quote = None
+    quick = None
     try:
-        quote = _quote(request, campaign)
+        quick = campaigns.quick_quote(request.db, campaign, exact_up_to=PRICED_AT_LAUNCH_MAX)
     except Conflict as error:
         refusal = refusal or error
     return page(
@@ -260,21 +251,24 @@ def _render_launch(
         visit=visit,
         campaign=campaign,
         path=f"{visit.home}/campaigns/{campaigns.text_id(campaign)}",
-        quote=quote,
+        quote=quick and quick.shown,
+        estimated_from=quick and quick.estimated_from,
+        credits_left=quick.credits_left if quick else 0,
         as_far_field=AS_FAR_FIELD,
         refusal=refusal,
     )
 
 
-def _quote(request: PageRequest, campaign: Campaign) -> Quote:
-    """Returns what a campaign would cost now. It opens transactions, so none may be open. Raises
-    WrongState, and TooLarge.
+def _quick_quote(
+    request: PageRequest, campaign: Campaign, *, exact_up_to: int
+) -> QuickQuote | None:
+    """Returns what a campaign would cost now, or None if it was launched meanwhile. It opens
+    transactions, so none may be open.
     """
-    with request.db.read() as tx:
-        people = campaigns.audience_size(tx, campaign)
-    if people > PRICED_MAX:
-        raise TooLarge(TOO_LARGE.format(most=f"{PRICED_MAX:,}"))
-    return campaigns.estimate(request.db, campaign)
+    try:
+        return campaigns.quick_quote(request.db, campaign, exact_up_to=exact_up_to)
+    except states.WrongState:
+        return None
 
 
 def of_account(tx: Connection, campaign_id: str, visit: Visit) -> Campaign:

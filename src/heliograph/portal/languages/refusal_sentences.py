@@ -182,13 +182,6 @@ OF_ROOMS: Final = (
     marked("The account is suspended: it sends nothing."),
     marked("The account is suspended."),
     marked("The campaign is not in a state in which that can be done."),
-    marked("The audience of this campaign is too large to be priced on a page."),
-    marked(
-        "The account has more than %(most)s contacts, too many to price on a page. The operator"
-        " does"
-        " it with the command heliograph campaign estimate, and launches with heliograph campaign"
-        " launch."
-    ),
     marked(
         "This campaign was canceled and its numbers were erased, because nobody launched it for a"
         " long time. Create a new campaign."

@@ -15,7 +15,6 @@ from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.portal.campaign_pages import campaigns as campaign_pages
 from heliograph.users import Role
 from heliograph.wallet import ledger
 from tests.support.api.service import Loop
@@ -115,23 +114,6 @@ def test_what_cannot_be_launched_says_why_and_stays_a_draft(
         senders.approve(tx, sender.id, now_ms=clock.now_ms())
     assert visitor.post(f"{path_of(home, dear)}/launch", as_far).status_code == 303
     assert campaigns.start_due(db) == [dear.id]
-
-
-@pytest.mark.judged_in_python
-@pytest.mark.usefixtures("ready")
-def test_a_large_audience_is_left_to_the_command(
-    visitor: Visitor, db: Database, amina_id: str, home: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(campaign_pages, "PRICED_MAX", len(PEOPLE) - 1)
-    draft = write_down(db, amina_id)
-    assert "heliograph campaign estimate" in visitor.get(path_of(home, draft)).text
-    for page in (
-        visitor.get(f"{path_of(home, draft)}/launch"),
-        visitor.post(f"{path_of(home, draft)}/launch"),
-    ):
-        assert page.status_code == 409
-        assert "heliograph campaign launch" in page.text
-    assert now(db, draft).status == "draft"
 
 
 @pytest.mark.usefixtures("ready")

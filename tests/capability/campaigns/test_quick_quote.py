@@ -1,0 +1,119 @@
+"""A page finds the price of a campaign within a bounded time. It prices a small audience exactly,
+wherever its people are among all contacts, and a large one by a sample.
+"""
+
+from typing import Any, Final
+
+import pytest
+import sqlalchemy as sa
+
+from heliograph import campaigns
+from heliograph.campaigns import Campaign, previews
+from heliograph.campaigns.quick_quote import rounded
+from heliograph.contacts.tables import contacts
+from heliograph.database.database import Database
+from tests.support.capability.campaigns import add_contacts, write_down, write_down_file
+from tests.support.factories import grant, open_route, phones
+
+MANY: Final = 18_000  # so that PostgreSQL has them in three search buckets
+FIRST: Final = 9_000  # stored in one transaction, and so in one bucket or two
+EXACT_UP_TO: Final = 5_000
+TEXT: Final = "Hi {name}, {shop|our shop} is open."
+
+
+def _person(place: int, phone: str) -> dict[str, Any]:
+    tags = ["half"] * (place % 2) + ["few"] * (place >= MANY - 10) + ["early"] * (place < FIRST)
+    name = "ŵ" * 60 if place % 4 == 0 else "Ama"  # with the first, the text takes two segments
+    return {"phone": phone, "name": name, "tags": tags, "opted_out": place == MANY - 5}
+
+
+@pytest.fixture
+def crowd(db: Database, amina_id: str) -> None:
+    """Amina has a route and many contacts: the ten newest have the tag `few`."""
+    open_route(db)
+    grant(db, amina_id, 50_000)
+    people = [_person(place, phone) for place, phone in enumerate(phones(MANY))]
+    for start in (0, FIRST, FIRST + 8_000):
+        end = {0: FIRST, FIRST: FIRST + 8_000}.get(start, MANY)
+        add_contacts(db, amina_id, people[start:end])
+
+
+def _quick(db: Database, campaign: Campaign) -> campaigns.QuickQuote:
+    return campaigns.quick_quote(db, campaign, exact_up_to=EXACT_UP_TO)
+
+
+@pytest.mark.usefixtures("crowd")
+def test_a_few_among_many_contacts_are_priced_exactly_and_shown(
+    db: Database, amina_id: str
+) -> None:
+    for tags in (["few"], ["few", "none"], ['"few"'], ["fe"]):
+        draft = write_down(db, amina_id, tags=tags, message=TEXT)
+        assert _quick(db, draft) == (campaigns.estimate(db, draft), None)
+    few = write_down(db, amina_id, tags=["few"], message=TEXT)
+    quote = _quick(db, few).quote
+    assert (quote.recipients, quote.opted_out, quote.segments) == (9, 1, 11)
+    plain = write_down(db, amina_id, tags=["few"])
+    assert _quick(db, plain).quote == campaigns.estimate(db, plain)
+    with db.read() as tx:
+        shown = previews.samples(tx, few)
+        assert [sample.phone for sample in shown] == sorted({sample.phone for sample in shown})
+        stored = sa.select(contacts.c.tags).where(
+            contacts.c.phone.in_([sample.phone for sample in shown])
+        )
+        assert ["few" in tags for tags in tx.execute(stored).scalars()] == [True] * 3
+        nobodys = few._replace(audience_json='{"kind": "tags", "tags": ["none"]}')
+        assert previews.samples(tx, nobodys) == []
+
+
+@pytest.mark.usefixtures("crowd")
+def test_a_large_audience_is_estimated_from_a_sample_of_all_of_it(
+    db: Database, amina_id: str
+) -> None:
+    audiences: list[dict[str, Any]] = [
+        {},
+        *({"tags": tags} for tags in (["half"], ["early"], ["early", "half"])),
+    ]
+    for fields in audiences:
+        draft = write_down(db, amina_id, message=TEXT, **fields)
+        exact, quick = campaigns.estimate(db, draft), _quick(db, draft)
+        assert quick.estimated_from is not None
+        assert 10 < quick.estimated_from < 2_100
+        for of_sample, of_all in (
+            (quick.quote.recipients, exact.recipients),
+            (quick.quote.segments, exact.segments),
+            (quick.quote.credits, exact.credits),
+        ):
+            assert of_sample == pytest.approx(of_all, rel=0.15), fields
+        assert quick.quote.lacking["shop"] == pytest.approx(exact.lacking["shop"], rel=0.15)
+        assert quick.shown.recipients == rounded(quick.quote.recipients)
+        assert quick.shown.credits_available == 50_000
+        assert quick.credits_left == rounded(50_000 - rounded(quick.quote.credits))
+
+
+@pytest.mark.usefixtures("crowd")
+def test_contacts_that_were_deleted_are_in_no_estimate(db: Database, amina_id: str) -> None:
+    with db.write() as tx:
+        older = sa.select(contacts.c.id).order_by(contacts.c.id).limit(MANY // 2)
+        newer = sa.select(contacts.c.id).where(contacts.c.phone % 3 == 0)
+        tx.execute(sa.delete(contacts).where(contacts.c.id.in_(older) | contacts.c.id.in_(newer)))
+    draft = write_down(db, amina_id, message=TEXT)
+    assert _quick(db, draft).quote.recipients == pytest.approx(MANY / 3, rel=0.15)
+
+
+def test_the_numbers_of_a_long_file_are_estimated_too(db: Database, amina_id: str) -> None:
+    open_route(db)
+    grant(db, amina_id, 10)
+    lines = [f"{phone},{'x' * 159 * (place % 2)}" for place, phone in enumerate(phones(6_000))]
+    long = write_down_file(db, amina_id, lines, columns="phone,why", message="A{why}B")
+    exact, quick = campaigns.estimate(db, long), _quick(db, long)
+    assert quick.estimated_from == 1_000
+    assert quick.quote.recipients == exact.recipients == 6_000
+    assert quick.quote.segments == pytest.approx(exact.segments, rel=0.05)
+    short = write_down_file(db, amina_id, lines[:20], columns="phone,why", message="A{why}B")
+    assert _quick(db, short) == (campaigns.estimate(db, short), None)
+
+
+def test_an_estimated_figure_has_two_digits() -> None:
+    assert [rounded(figure) for figure in (0, 7, 99, 101, 338_912, 995_001, -1_499)] == [
+        *(0, 7, 99, 100, 340_000, 1_000_000, -1_500),
+    ]

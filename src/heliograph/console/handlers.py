@@ -12,7 +12,7 @@ from heliograph.console.operator_visit import NoSecondStep, OperatorVisit, opera
 from heliograph.console.rendering import DONE_ALREADY, OF_NO_FIELD, second_step_page
 from heliograph.portal.filled_form import refill
 from heliograph.portal.form_idempotency import redirect_user_once
-from heliograph.portal.handlers import Handler, record_session_use
+from heliograph.portal.handlers import Handler, keep_session
 from heliograph.portal.page_request import PageRequest
 from heliograph.users import OperatorRight
 
@@ -36,8 +36,7 @@ def page_for_operators(show: OperatorsPage) -> Handler:
         with request.db.snapshot() as tx:
             visit = operator_visit_of(tx, request)
             response = show(tx, refill(request, visit.session.user.id), visit)
-        record_session_use(request, visit.session)
-        return response
+        return keep_session(request, visit.session, response)
 
     return requiring_second_step(handle)
 

@@ -146,14 +146,19 @@ def random_of(request: PageRequest, visit: Visit, purpose: str) -> bytes:
     has not both the form and the service's secret key. What is made of them can be shown again and
     need not be stored. Raises InvalidRequest.
     """
-    return _random_of(request, f"{visit.account.id} {visit.session.id}", purpose)
+    return _random_of(request, f"{visit.account.id} {_of_session(visit.session)}", purpose)
 
 
 def random_of_user(request: PageRequest, session: sign_ins.Session, purpose: str) -> bytes:
     """Returns what `random_of` does, for a form of a user that belongs to no account. Raises
     InvalidRequest.
     """
-    return _random_of(request, f"{session.user.id} {session.id}", purpose)
+    return _random_of(request, f"{session.user.id} {_of_session(session)}", purpose)
+
+
+def _of_session(session: sign_ins.Session) -> str:
+    """Returns what a session keeps also when it gets another secret, and so another id."""
+    return f"{session.user.id} {session.began_at_ms}"
 
 
 def _random_of(request: PageRequest, whose: str, purpose: str) -> bytes:

@@ -10,9 +10,10 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph import users
 from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.portal.cookies import set_cookie
 from heliograph.portal.filled_form import refill
 from heliograph.portal.lanes import Lane
-from heliograph.portal.page_request import CONSOLE, PageRequest
+from heliograph.portal.page_request import CONSOLE, SESSION_COOKIE, PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
 from heliograph.portal.visit import UserVisit, Visit, user_visit_of, visit_of
@@ -83,8 +84,7 @@ def page_for_members(show: MembersPage) -> Handler:
         with request.db.read() as tx:
             visit = visit_of(tx, request)
             response = show(tx, refill(request, visit.session.user.id), visit)
-        record_session_use(request, visit.session)
-        return response
+        return keep_session(request, visit.session, response)
 
     return handle
 
@@ -98,8 +98,7 @@ def long_page_for_members(show: LongPage) -> Handler:
         with request.db.read() as tx:
             visit = visit_of(tx, request)
         response = show(refill(request, visit.session.user.id), visit)
-        record_session_use(request, visit.session)
-        return response
+        return keep_session(request, visit.session, response)
 
     return handle
 
@@ -135,8 +134,7 @@ def page_for_users(show: OwnPage) -> Handler:
         with request.db.read() as tx:
             visit = user_visit_of(tx, request)
             response = show(tx, refill(request, visit.session.user.id), visit)
-        record_session_use(request, visit.session)
-        return response
+        return keep_session(request, visit.session, response)
 
     return handle
 
@@ -178,8 +176,16 @@ def redirect_to_console(request: PageRequest) -> Response:
     return RedirectResponse(CONSOLE, SEE_OTHER, HEADERS)
 
 
-def record_session_use(request: PageRequest, session: sign_ins.Session) -> None:
-    """Stores that a session is in use, if the last use that is stored is old enough."""
-    if session.needs_use_recorded(request.now_ms):
+def keep_session(request: PageRequest, session: sign_ins.Session, response: Response) -> Response:
+    """Returns the response, with another secret of the session if it is to get one. Stores that the
+    session is in use, if the last use that is stored is old enough.
+    """
+    if session.is_rotation_due:
+        with request.db.write() as tx:
+            secret = sign_ins.rotate_session(tx, request.session, now_ms=request.now_ms)
+        if secret is not None:
+            set_cookie(response, SESSION_COOKIE, secret)
+    elif session.needs_use_recorded(request.now_ms):
         with request.db.write() as tx:
             sign_ins.record_session_use(tx, request.session, now_ms=request.now_ms)
+    return response

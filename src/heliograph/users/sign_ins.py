@@ -22,6 +22,7 @@ from heliograph.users.passwords import StoredPassword
 from heliograph.users.tables import (
     SEEN_BY_MAX,
     passwords,
+    portal_views,
     sign_in_links,
     user_sessions,
     users,
@@ -35,6 +36,7 @@ IDLE_MS: Final = 12 * 3_600_000  # a session that was not used for so long has e
 SESSION_MS: Final = 30 * DAY_MS  # and so has one that began so long ago
 SESSIONS_MAX: Final = 20  # of a user at a time; the one that was not used for longest goes first
 FRESH_MS: Final = 10 * 60_000  # for so long after a sign-in, its user may do what matters most
+REPLACED_MS: Final = 30_000  # for requests that were on their way with the secret before
 SEEN_EVERY_MS: Final = 60_000  # when a session was used is written down this often at most
 WAITING_MS: Final = 10 * 60_000  # enough to look for one's phone
 WAITING_MAX: Final = 10  # sign-ins of a user that wait for a code; the oldest goes first
@@ -72,6 +74,7 @@ class Session(NamedTuple):
     seen_at_ms: int
     seen_by: str
     is_two_step: bool = False  # a passkey or a code has opened it, beside or in place of a password
+    is_rotation_due: bool = False
 
     def needs_use_recorded(self, now_ms: int) -> bool:
         """Returns whether the last recorded use of the session is so old that a new one is to be
@@ -206,7 +209,11 @@ def user_of_ended(tx: Connection, secret: str, *, now_ms: int) -> str | None:
     was ended by somebody, or more than a day ago (ENDED_KEPT_MS).
     """
     columns = user_sessions.c
-    ended = (columns.sha256 == digest(secret), columns.expires_at_ms <= now_ms)
+    ended = (
+        columns.sha256 == digest(secret),
+        columns.expires_at_ms <= now_ms,
+        ~columns.is_replaced,
+    )
     return tx.execute(sa.select(columns.user_id).where(*ended)).scalar()
 
 
@@ -215,7 +222,7 @@ def sessions_of(tx: Connection, user: User, *, now_ms: int) -> list[Session]:
     columns = user_sessions.c
     found = tx.execute(
         sa.select(*_COLUMNS)
-        .where(columns.user_id == user.id, columns.expires_at_ms > now_ms)
+        .where(columns.user_id == user.id, columns.expires_at_ms > now_ms, ~columns.is_replaced)
         .order_by(columns.seen_at_ms.desc(), columns.sha256)
     )
     return [_session(user, row) for row in found]
@@ -228,13 +235,46 @@ _COLUMNS: Final = (
     user_sessions.c.seen_at_ms,
     user_sessions.c.seen_by,
     user_sessions.c.is_two_step,
+    user_sessions.c.is_rotation_due,
 )
 
 
 def _session(user: User, row: Any) -> Session:
     return Session(
-        user, row.sha256.hex(), row.began_at_ms, row.seen_at_ms, row.seen_by, row.is_two_step
+        user,
+        row.sha256.hex(),
+        row.began_at_ms,
+        row.seen_at_ms,
+        row.seen_by,
+        is_two_step=row.is_two_step,
+        is_rotation_due=row.is_rotation_due,
     )
+
+
+def rotate_session(tx: Connection, secret: str, *, now_ms: int) -> str | None:
+    """Returns a new secret of a session, in place of the one that it had. The sign-in is not newer
+    for that. The secret before is valid for half a minute yet (REPLACED_MS).
+
+    Returns None if the session has got its new secret already, by a request at the same moment.
+    """
+    columns, before = user_sessions.c, digest(secret)
+    replaced = tx.execute(
+        user_sessions.update()
+        .where(columns.sha256 == before, columns.is_rotation_due, ~columns.is_replaced)
+        .values(is_rotation_due=False, is_replaced=True)
+        .returning(*columns)
+    ).first()
+    if replaced is None:
+        return None
+    rotated = secrets.token_urlsafe(LINK_OCTETS)
+    row = replaced._asdict() | {"sha256": digest(rotated), "is_replaced": False}
+    tx.execute(user_sessions.insert().values(row))
+    ends_at_ms = min(replaced.expires_at_ms, now_ms + REPLACED_MS)
+    is_before = columns.sha256 == before
+    tx.execute(user_sessions.update().where(is_before).values(expires_at_ms=ends_at_ms))
+    of_session = portal_views.c.session_sha256 == before  # an operator's look goes on
+    tx.execute(portal_views.update().where(of_session).values(session_sha256=row["sha256"]))
+    return rotated
 
 
 def record_session_use(tx: Connection, secret: str, *, now_ms: int) -> None:
@@ -249,6 +289,7 @@ def record_session_use(tx: Connection, secret: str, *, now_ms: int) -> None:
             columns.sha256 == digest(secret),
             columns.expires_at_ms > now_ms,
             columns.seen_at_ms <= now_ms - SEEN_EVERY_MS,
+            ~columns.is_replaced,
         )
         .values(
             seen_at_ms=now_ms,
@@ -259,12 +300,24 @@ def record_session_use(tx: Connection, secret: str, *, now_ms: int) -> None:
 
 def end_session(tx: Connection, secret: str) -> None:
     """Ends a session. It does nothing if there is none."""
-    tx.execute(user_sessions.delete().where(user_sessions.c.sha256 == digest(secret)))
+    columns = user_sessions.c
+    user_id = sa.select(columns.user_id).where(columns.sha256 == digest(secret))
+    _end(tx, user_id.scalar_subquery(), columns.sha256 == digest(secret))
 
 
 def end_session_of(tx: Connection, user_id: str, session_id: str) -> None:
     """Ends the session with this id if it is this user's. It does nothing if there is none."""
-    tx.execute(user_sessions.delete().where(_is(session_id), user_sessions.c.user_id == user_id))
+    _end(tx, user_id, _is(session_id))
+
+
+def _end(
+    tx: Connection, user_id: str | sa.ScalarSelect[str], which: sa.ColumnElement[bool]
+) -> None:
+    """Ends sessions of a user, with every row of his or hers that is replaced."""
+    columns = user_sessions.c
+    tx.execute(
+        user_sessions.delete().where(columns.user_id == user_id, which | columns.is_replaced)
+    )
 
 
 def end_other_sessions(tx: Connection, session: Session) -> None:

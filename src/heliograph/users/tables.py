@@ -105,6 +105,20 @@ user_sessions = sa.Table(
         server_default=sa.false(),
         comment="a passkey or a code has opened it",
     ),
+    sa.Column(
+        "is_rotation_due",
+        sa.Boolean,
+        nullable=False,
+        server_default=sa.false(),
+        comment="its user has got a further role: it gets another secret when it is used next",
+    ),
+    sa.Column(
+        "is_replaced",
+        sa.Boolean,
+        nullable=False,
+        server_default=sa.false(),
+        comment="the same session has another row, with another secret",
+    ),
     sa.Index("user_sessions_by_user", "user_id"),
     sa.Index("user_sessions_by_age", "expires_at_ms"),
 )

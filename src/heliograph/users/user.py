@@ -157,8 +157,9 @@ def choose_language(tx: Connection, user_id: str, language: str) -> None:
 def set_role(tx: Connection, user_id: str, account_id: str, role: Role, *, now_ms: int) -> None:
     """Gives a user a role in an account, in place of the one that he or she had there.
 
-    Ends the user's sessions: a session never has rights that it did not begin with. Raises
-    NotFound and AccountClosed for the account.
+    If there was one, it ends the user's sessions. If there was none, each session gets another
+    secret when it is used next, so that nobody who knows the present one gains the new rights.
+    Raises NotFound and AccountClosed for the account.
     """
     accounts.keep_open(tx, account_id)
     _withdraw_invitations(tx, user_id, account_id)
@@ -169,6 +170,8 @@ def set_role(tx: Connection, user_id: str, account_id: str, role: Role, *, now_m
     if had is None:
         values: dict[str, Any] = {"user_id": user_id, "account_id": account_id}
         tx.execute(members.insert().values(**values, role=role.value, created_at_ms=now_ms))
+        of_user = user_sessions.c.user_id == user_id
+        tx.execute(user_sessions.update().where(of_user).values(is_rotation_due=True))
         return
     tx.execute(members.update().where(*of_member).values(role=role.value))
     end_all_sessions(tx, user_id)

@@ -181,6 +181,9 @@ def test_a_user_signs_in_before_an_invitation_and_its_link_alone_opens_nothing(
     stranger.get(link)
     assert stranger.post(link).status_code == 303
     assert roles(db, amina_id)[KOFI] == "viewer"
+    before = stranger.cookies["__Host-heliograph"]
+    assert stranger.get(home).status_code == 200
+    assert stranger.cookies["__Host-heliograph"] != before, "its rights have grown"
 
 
 def test_a_decision_about_a_member_withdraws_the_invitation(

@@ -205,9 +205,10 @@ OF_FORMS: Final = (
         "is %(given)s, a time that does not exist in %(zone)s: the clocks go forward then, and"
         " show %(there)s instead"
     ),
+    marked("must be the id of something that this account has, not %(given)s"),
     marked(
-        "must be the id of a message (msg_…), a send (snd_…), a one-time password (otp_…), a"
-        " campaign (cmp_…), a request (req_…) or a webhook event of yours (evt_…), not %(given)s"
+        "must be an id such as msg_… of a message, cmp_… of a campaign or con_… of a contact, not"
+        " %(given)s"
     ),
     marked(
         "must be what an answer had in X-Request-Id, req_ and 32 hexadecimal digits, not %(given)s"

@@ -9,9 +9,8 @@ from urllib.parse import urlencode
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
-from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
-from heliograph.base.forms import Query, quote_value
+from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
 from heliograph.messages import read
 from heliograph.messages.changes.events import event_ids
@@ -20,17 +19,16 @@ from heliograph.messages.doubt.segments import Segment, segments
 from heliograph.messages.read.charges import charges_of
 from heliograph.messages.reports import report_file, report_filters
 from heliograph.messages.tables import SEND_TYPES, STATUSES
-from heliograph.otp.code import ID_PREFIX as OTP_PREFIX
 from heliograph.portal.export import pieces
 from heliograph.portal.list_page import older_query
+from heliograph.portal.message_pages import sought_id
 from heliograph.portal.message_pages.failure_advice import ADVICE
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download, page
 from heliograph.portal.span_fields import as_api_query, as_form_fields
 from heliograph.portal.visit import MODES, Visit
-from heliograph.requests import raw_request_id
 from heliograph.text import split_segments
-from heliograph.webhooks import EVENT_PREFIX, endpoints, history
+from heliograph.webhooks import endpoints, history
 
 # The parameters that the list knows, with the words that a person reads.
 LABELS: Final = {
@@ -56,7 +54,7 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     typed["mode"] = typed.get("mode") or visit.mode
     messages_page = read.Page([], None)
     errors: list[FieldError] = []
-    sought = _path_of_id(tx, visit, typed.get("find", "").strip(), typed["mode"])
+    sought = sought_id.path_of_id(tx, visit, typed.get("find", "").strip(), typed["mode"])
     if sought is not None:
         return RedirectResponse(f"{visit.home}{sought}", SEE_OTHER, HEADERS)
     try:
@@ -91,7 +89,7 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
 
 def show_message(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Shows one message of either mode, what became of it, and what to do if it failed."""
-    message = _message(tx, visit.account.id, request.path["message"])
+    message = sought_id.message_of(tx, visit.account.id, request.path["message"])
     record = read.as_record(message)
     return page(
         "message.html",
@@ -170,39 +168,6 @@ def _parts(text: str | None, encoding: str) -> Sequence[str | None]:
         return []
 
 
-def _path_of_id(tx: Connection, visit: Visit, text: str, mode: str) -> str | None:
-    """Returns where an id leads, below the account, or None for any other text, which is an error
-    of the list.
-    """
-    prefix, _, rest = text.partition("_")
-    if not rest or not text.isascii() or not rest.isalnum():
-        return None
-    if prefix == read.MESSAGE_PREFIX:
-        return f"/messages/{text}"
-    if prefix == read.SEND_PREFIX:
-        return _list_path(mode, "send_id", text)
-    if prefix == OTP_PREFIX:  # it has the id of its send
-        return _list_path(mode, "send_id", f"{read.SEND_PREFIX}_{rest}")
-    if prefix == read.CAMPAIGN_PREFIX:
-        return _list_path(mode, "campaignId", text)
-    if raw_request_id(text) is not None:
-        return f"/requests?{urlencode({'mode': mode, 'id': text})}"
-    return _event(tx, visit.account.id, text)
-
-
-def _list_path(mode: str, field: str, value: str) -> str:
-    return f"/messages?{urlencode({'mode': mode, field: value})}"
-
-
-def _event(tx: Connection, account_id: str, event_id: str) -> str | None:
-    """Returns the page of an event at the first endpoint of the account that is told of it."""
-    raw_id = ids.raw_of_text(EVENT_PREFIX, event_id)
-    deliveries = history.deliveries_of(tx, account_id, [raw_id]) if raw_id is not None else []
-    if not deliveries:
-        return None
-    return f"/webhooks/{endpoints.text_id(deliveries[0].endpoint_id)}/events/{event_id}"
-
-
 class _MessagesQuery(NamedTuple):
     """Says which messages are asked for, and which page of them."""
 
@@ -216,14 +181,7 @@ def _read_query(tx: Connection, request: PageRequest, visit: Visit) -> _Messages
     query, account = Query(as_api_query(request.sent.query, visit)), visit.account
     find = query.text("find")
     if find is not None:
-        query.errors.append(
-            FieldError(
-                "find",
-                "must be the id of a message (msg_…), a send (snd_…), a one-time password (otp_…),"
-                " a campaign (cmp_…), a request (req_…) or a webhook event of yours (evt_…), not"
-                f" {quote_value(find)}",
-            )
-        )
+        query.errors.append(FieldError("find", sought_id.refusal_of(find)))
     sandbox = (query.choice("mode", MODES) or visit.mode) == "sandbox"
     wanted = read_page(query)
     filters = report_filters.read_filters(query, account.country_code)
@@ -241,13 +199,6 @@ def _select(tx: Connection, request: PageRequest, visit: Visit) -> read.Page:
     """
     wanted = _read_query(tx, request, visit)
     return read.report(tx, visit.account.id, wanted.page, wanted.filters, sandbox=wanted.sandbox)
-
-
-def _message(tx: Connection, account_id: str, message_id: str) -> read.Message:
-    try:
-        return read.message_of(tx, account_id, message_id, sandbox=False)
-    except NotFound:
-        return read.message_of(tx, account_id, message_id, sandbox=True)
 
 
 def row(message: read.Message) -> dict[str, Any]:

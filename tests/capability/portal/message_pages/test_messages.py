@@ -102,8 +102,8 @@ def test_a_time_span_is_typed_as_the_clocks_of_the_account_show_it(
         ("mode=test", "must be one of live, sandbox, not 'test'"),
         ("recipient=nobody", "must be a phone number in international digits"),
         ("since=yesterday", "since-error"),
-        ("find=order+1", "must be the id of a message"),
-        ("find=msg_", "must be the id of a message"),
+        ("find=order+1", "must be an id such as msg_… of a message"),
+        ("find=msg_", "must be an id such as msg_… of a message"),
         ("campaignId=cmp_x", "There is no such campaign."),
         ("colour=red", "colour is not a query parameter here"),
         ("cursor=x", "must be the next_cursor of an earlier page"),
@@ -152,7 +152,7 @@ def test_the_id_of_a_request_leads_to_the_request_log(visitor: Visitor, root: st
 def test_an_event_that_no_endpoint_was_told_of_is_refused(visitor: Visitor, root: str) -> None:
     for event in (ids.new("evt"), "evt_x"):
         page = visitor.get(f"{root}/messages?find={event}")
-        assert (page.status_code, "webhook event of yours" in shown(visitor)) == (400, True)
+        assert (page.status_code, "must be the id of something" in shown(visitor)) == (400, True)
 
 
 def test_the_id_of_a_one_time_password_leads_to_its_message(

@@ -59,6 +59,7 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         visit=visit,
         keys=[(keys.text_id(key), key) for key in on_page.rows],
         older=on_page.older,
+        permissions_total=len(ALL_PERMISSIONS),
         may_make=visit.may(Right.KEYS),
     )
 

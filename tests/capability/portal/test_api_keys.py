@@ -44,6 +44,29 @@ def issue(
         ).record
 
 
+def test_a_key_that_may_do_everything_says_so(
+    visitor: Visitor, db: Database, amina_id: str, home: str
+) -> None:
+    for name, permissions in (
+        ("all", keys.ALL_PERMISSIONS),
+        ("most", keys.ALL_PERMISSIONS[1:]),
+    ):
+        with db.write() as tx:
+            keys.issue(
+                tx,
+                amina_id,
+                name=name,
+                sandbox=False,
+                tier="standard",
+                permissions=list(permissions),
+                now_ms=clock.now_ms(),
+            )
+    page = visitor.get(f"{home}/keys").text
+    shown = re.findall(r'leads">(\w+)<.*?data-name="May"[^>]*>([^<]*)<', page, re.DOTALL)
+    assert [name for name, may in shown if may == "everything"] == ["all"]
+    assert len(shown) == 2
+
+
 async def account_of(db: Database, key: str) -> str:
     """Returns the account that this key opens."""
     cache = ConfigCache(db)

@@ -40,15 +40,18 @@ def show_form(
     modes = visit.modes
     query = dict(request.sent.query)
     like = _fields_of(of_account(tx, query["from"], visit)) if query.get("from") else {}
-    typed = {"audience": "all", "mode": query.get("mode", visit.mode), **like, **request.sent.form}
+    filled_in = {**like, **request.sent.form}
+    typed = {"audience": "all", "mode": query.get("mode", visit.mode), **filled_in}
     mode = typed["mode"] if typed["mode"] in modes else visit.mode
+    if like:  # it is previewed as if it had been typed
+        request = request._replace(sent=request.sent._replace(form=filled_in))
     return page(
         "campaign_new.html",
         request,
         is_form_page=True,
         status=400 if errors else 200,
         visit=visit,
-        preview=None if errors or not request.sent.form else _text_preview(tx, request, visit),
+        preview=None if errors or not filled_in else _text_preview(tx, request, visit),
         typed=typed,
         errors={_form_field(error.field): error.message for error in errors},
         others=[error for error in errors if _form_field(error.field) not in FIELDS],

@@ -8,9 +8,10 @@ import pytest
 from heliograph import senders
 from heliograph.base import clock
 from heliograph.database.database import Database
+from heliograph.users.sign_ins import IDLE_MS
 from tests.support.capability.campaigns import add_contacts
 from tests.support.portal.campaign_pages import FORM, HOSTILE, those_of, words_of
-from tests.support.portal.visitor import Visitor
+from tests.support.portal.visitor import EMAIL, SITE, Visitor
 
 
 @pytest.mark.judged_in_python
@@ -97,3 +98,21 @@ def test_three_recipients_are_shown_before_anything_is_stored(
         part = words_of(visitor.post(f"{home}/campaigns/new/preview", typed).text)
         assert says in part
         assert says or not part
+
+
+def test_a_form_that_is_filled_in_shows_its_preview_at_once(
+    visitor: Visitor, db: Database, amina_id: str, home: str
+) -> None:
+    add_contacts(db, amina_id, [{"phone": "233200000000", "name": "Ama", "tags": ["gold"]}])
+    path = f"{home}/campaigns/new"
+    fields = {**FORM, "message": "Hi {name}, we open.", "audience": "tags", "tags": "gold\r\nnew"}
+    visitor.get(path)
+    draft = visitor.post(path, fields).headers["location"].rpartition("/")[2]
+    like = visitor.get(f"{path}?from={draft}")
+    assert ">Hi Ama, we open.</blockquote>" in like.text
+    assert visitor.get(path).text.count("</blockquote>") == 0
+    clock.move(IDLE_MS)  # what was typed is kept until somebody is signed in again
+    visitor.page = visitor.post(path, fields, headers={"Referer": f"{SITE}{path}"})
+    assert visitor.page.status_code == 401
+    visitor.sign_in(EMAIL, amina_id)
+    assert ">Hi Ama, we open.</blockquote>" in visitor.get(path).text

@@ -14,7 +14,13 @@ from heliograph.portal.cookies import set_cookie
 from heliograph.portal.filled_form import refill
 from heliograph.portal.lanes import Lane
 from heliograph.portal.page_request import CONSOLE, SESSION_COOKIE, PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER
+from heliograph.portal.rendering import (
+    HEADERS,
+    SEE_OTHER,
+    DoneNotice,
+    RemovedAlready,
+    redirect,
+)
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
 from heliograph.portal.visit import UserVisit, Visit, user_visit_of, visit_of
 from heliograph.users import Right, operators, sign_ins
@@ -118,6 +124,8 @@ def form_for_members(right: Right | None, do: MembersPage, show: FormPage) -> Ha
 
         try:
             return request.db.transact(effect)
+        except RemovedAlready as gone:  # nothing of the form is stored
+            return redirect(gone.list_path, DoneNotice.REMOVED_ALREADY)
         except InvalidRequest as refused:
             if not refused.fields:
                 raise  # it stands at no field, so a page of its own says it
@@ -147,6 +155,8 @@ def form_for_users(do: OwnPage, show: OwnFormPage) -> Handler:
     def handle(request: PageRequest) -> Response:
         try:
             return request.db.transact(lambda tx: do(tx, request, user_visit_of(tx, request)))
+        except RemovedAlready as gone:
+            return redirect(gone.list_path, DoneNotice.REMOVED_ALREADY)
         except InvalidRequest as refused:
             if not refused.fields:
                 raise

@@ -15,7 +15,7 @@ from heliograph.base.short_texts import invalid_field
 from heliograph.portal import languages
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import DoneNotice, page, redirect
+from heliograph.portal.rendering import DoneNotice, RemovedAlready, page, redirect
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.users import Right, Role, User, members, password_tries
 
@@ -83,7 +83,10 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
             members.change_role(tx, account_id, user.id, _role(form), now_ms=now_ms)
             about = None if had is _role(form) else f"{user.email} {_role(form).value}"
         case "remove":
-            user, _ = _member(tx, visit, form)
+            try:
+                user, _ = _member(tx, visit, form)
+            except NotFound as gone:
+                raise RemovedAlready(list_path=f"{visit.home}/members") from gone
             members.remove(tx, account_id, user.id)
             about = user.email
         case unknown:

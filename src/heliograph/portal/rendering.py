@@ -12,6 +12,7 @@ import jinja2
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from heliograph.base.clock import rfc3339
+from heliograph.base.errors import NotFound
 from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie, set_cookie
 from heliograph.portal.languages import formats, refusals
@@ -59,6 +60,7 @@ class DoneNotice(StrEnum):
 
     SAVED = "saved"
     REMOVED = "removed"
+    REMOVED_ALREADY = "removed-already"
     REVOKED = "revoked"
     ENDED = "ended"
     ON_ITS_WAY = "on-its-way"
@@ -70,6 +72,7 @@ class DoneNotice(StrEnum):
 DONE_NOTICES: Final[Mapping[str, str]] = {
     DoneNotice.SAVED: languages.marked("Saved"),
     DoneNotice.REMOVED: languages.marked("Removed"),
+    DoneNotice.REMOVED_ALREADY: languages.marked("That was removed already"),
     DoneNotice.REVOKED: languages.marked("Revoked"),
     DoneNotice.ENDED: languages.marked("Ended"),
     DoneNotice.ON_ITS_WAY: languages.marked("On its way"),
@@ -79,6 +82,14 @@ DONE_NOTICES: Final[Mapping[str, str]] = {
     DoneNotice.NOTHING_MISSED: languages.marked("Nothing to deliver again in that time"),
     DoneNotice.DONE_ALREADY: languages.marked("That was done already"),
 }
+
+
+class RemovedAlready(NotFound):
+    """Somebody has removed this already."""
+
+    def __init__(self, list_path: str) -> None:
+        super().__init__()
+        self.list_path = list_path  # of what is there still
 
 
 class Download(StreamingResponse):

@@ -20,7 +20,7 @@ from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.form_idempotency import random_of, record_of, run_path_form_once
 from heliograph.portal.languages import marked
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import DoneNotice, page, redirect
+from heliograph.portal.rendering import DoneNotice, RemovedAlready, page, redirect
 from heliograph.portal.span_fields import FIELDS as SPAN_FIELDS
 from heliograph.portal.span_fields import as_api_query, as_form_fields
 from heliograph.portal.visit import MODES, Visit, visit_of
@@ -170,8 +170,14 @@ def show_event(tx: Connection, request: PageRequest, visit: Visit) -> Response:
 
 
 def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
-    """Does what a button of an endpoint's page asks for."""
-    endpoint, form = _of_account(tx, request, visit), request.sent.form
+    """Does what a button of an endpoint's page asks for. Raises NotFound, and RemovedAlready."""
+    form = request.sent.form
+    try:
+        endpoint = _of_account(tx, request, visit)
+    except NotFound as gone:
+        if form.get("do") != "remove":
+            raise
+        raise RemovedAlready(list_path=f"{visit.home}/webhooks") from gone
     text_id, now_ms = endpoints.text_id(endpoint.id), request.now_ms
     after: list[WebhookEndpoint] = []  # what it is then, where that may be the same as before
     notice = DoneNotice.SAVED

@@ -306,8 +306,13 @@ def test_nobody_sees_or_changes_an_endpoint_of_another_account(
     path = path_of(home, theirs)
     assert visitor.get(path).status_code == 404
     visitor.get(home)
-    for where in (path, f"{path}/secret", f"{path}/test"):
-        refused = visitor.post(where, {"do": "remove"})
-        assert refused.status_code == 404
+    for where, do, status in (
+        (path, "disable", 404),
+        (path, "remove", 303),  # as for one that was removed already
+        (f"{path}/secret", "rotate", 404),
+        (f"{path}/test", "", 404),
+    ):
+        refused = visitor.post(where, {"do": do})
+        assert refused.status_code == status
         assert secret not in html.unescape(refused.text)
     assert those_of(db, chidi) == [theirs]

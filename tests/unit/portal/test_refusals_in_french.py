@@ -40,6 +40,7 @@ NO_PAGE_SHOWS: Final = {
     "PayloadTooLarge": f"{BY_API}; forms and files have sentences of their own",
     "ProcessesRun": BY_COMMAND,
     "RangeBlocked": BY_OTP,
+    "RemovedAlready": "the list of what is there still is shown, with a notice",
     "SiteNotConnected": BY_API,
     "StillOwed": BY_COMMAND,
     "StillUnderWay": BY_COMMAND,
@@ -229,8 +230,9 @@ def test_each_sentence_of_a_refusal_is_said_in_french() -> None:
 
 def test_what_is_listed_here_is_still_said_in_english_and_there() -> None:
     assert [name for name in NO_PAGE_SHOWS if name not in CLASSES] == []
-    # the one takes figures, the other a session
-    made = [name for name in NO_PAGE_SHOWS if name not in ("StillOwed", "NoSecondStep")]
+    # they take figures, a session, and a path
+    others = ("StillOwed", "NoSecondStep", "RemovedAlready")
+    made = [name for name in NO_PAGE_SHOWS if name not in others]
     assert [name for name in made if not is_english(CLASSES[name]())] == []
     texts = {said.text for said in ALL}
     assert [text for text in (*SENTENCES_OF_NO_PAGE, *PUT_TOGETHER) if text not in texts] == []
@@ -286,6 +288,14 @@ def test_what_is_listed_here_is_still_said_in_english_and_there() -> None:
             " characters",
             "Home town doit avoir de 1 à 500 caractères, et non 501\u202f; l’étiquette 2 doit être"
             " une seule ligne de caractères imprimables",
+        ),
+        (
+            "None of the recipients can be sent to. The first, '0244', is not a phone number in"
+            " international digits such as 233201234567; for numbers as they are dialled in a"
+            " country give countryCode, such as GH.",
+            "Aucun des destinataires ne peut recevoir d’envoi. Le premier, '0244', n’est pas un"
+            " numéro au format international tel que 233201234567\u202f; pour des numéros tels"
+            " qu’on les compose dans un pays, indiquez countryCode, par exemple GH.",
         ),
         (
             "a custom field must have 1 to 64 characters, not 0",

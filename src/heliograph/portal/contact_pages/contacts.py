@@ -27,7 +27,7 @@ from heliograph.portal.contact_pages import contact_form
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.list_page import ListPage, list_page
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import DoneNotice, page, redirect
+from heliograph.portal.rendering import DoneNotice, RemovedAlready, page, redirect
 from heliograph.portal.visit import MODES, Visit
 from heliograph.users import Right
 
@@ -202,8 +202,11 @@ def ask_remove(
 
 
 def remove(tx: Connection, request: PageRequest, visit: Visit) -> Response:
-    """Removes a contact, and shows the list."""
-    found = _of_account(tx, request, visit)
+    """Removes a contact, and shows the list. Raises RemovedAlready."""
+    try:
+        found = _of_account(tx, request, visit)
+    except NotFound as gone:
+        raise RemovedAlready(list_path=f"{visit.home}/contacts") from gone
     contact_id = contacts.text_id(found.contact)
     contacts.delete(tx, found.owner, contact_id)
     visit.audit(tx, request, "contact.remove", contact_id)

@@ -7,10 +7,10 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import senders
-from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.portal.form_idempotency import redirect_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import DoneNotice, page, redirect, uploaded_file
+from heliograph.portal.rendering import DoneNotice, RemovedAlready, page, redirect, uploaded_file
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.senders import documents, states
 from heliograph.users import Right
@@ -79,10 +79,16 @@ def _attach(tx: Connection, request: PageRequest, visit: Visit) -> Response:
 
 
 def detach(tx: Connection, request: PageRequest, visit: Visit) -> Response:
-    """Removes a document of a sender ID that waits, and shows the list."""
-    document = documents.detach(
-        tx, visit.account.id, request.path["sender"], request.path["document"]
-    )
+    """Removes a document of a sender ID that waits, and shows the list. Raises NotFound for the
+    sender ID, and RemovedAlready.
+    """
+    senders.own_sender(tx, visit.account.id, request.path["sender"])
+    try:
+        document = documents.detach(
+            tx, visit.account.id, request.path["sender"], request.path["document"]
+        )
+    except NotFound as gone:
+        raise RemovedAlready(list_path=_list_of(request, visit)) from gone
     visit.audit(tx, request, "sender.detach", request.path["sender"], document.name)
     return redirect(_list_of(request, visit), DoneNotice.REMOVED)
 

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest, path_of_page
-from heliograph.portal.rendering import HEADERS, DoneNotice, redirect
+from heliograph.portal.rendering import HEADERS, DoneNotice, RemovedAlready, redirect
 from heliograph.portal.sign_in import code_page, sign_in_pages, user_page
 from heliograph.portal.sign_in.finish_sign_in import finish_sign_in
 from heliograph.portal.visit import UserVisit
@@ -93,7 +93,10 @@ def change(tx: Connection, request: PageRequest, visit: UserVisit) -> Response:
     elif wanted == "rename":
         passkeys.rename(tx, user.id, passkey_id, name)
     else:
-        passkeys.remove(tx, user.id, passkey_id)
+        try:
+            passkeys.remove(tx, user.id, passkey_id)
+        except NotFound as gone:
+            raise RemovedAlready(list_path=PATH_SHOWN) from gone
     if wanted != "rename":
         sign_ins.end_other_sessions(tx, visit.session)
     return redirect(PATH_SHOWN, DoneNotice.REMOVED if wanted == "remove" else DoneNotice.SAVED)

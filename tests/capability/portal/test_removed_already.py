@@ -1,0 +1,79 @@
+"""What somebody has removed already is removed no second time, and the list says so: a removal in
+another tab ends on no page that finds nothing.
+"""
+
+import re
+
+import pytest
+
+from heliograph import users
+from heliograph.accounts import audit_log
+from heliograph.base import clock
+from heliograph.base.paging import PageWanted
+from heliograph.database.database import Database
+from heliograph.users import Role
+from tests.support.console.operators import attached, waiting_sender
+from tests.support.portal.routes import There
+from tests.support.portal.visitor import Visitor
+
+NOTICE = '<p class="toast" role="status">That was removed already</p>'
+KOFI = "kofi@example.com"
+
+
+def _audited(db: Database, account_id: str) -> int:
+    with db.read() as tx:
+        return len(audit_log.page(tx, account_id, PageWanted(100, None)))
+
+
+@pytest.fixture
+def kofi(db: Database, amina_id: str) -> str:
+    with db.write() as tx:
+        user = users.add(tx, KOFI, now_ms=clock.now_ms())
+        users.set_role(tx, user.id, amina_id, Role.VIEWER, now_ms=clock.now_ms())
+    return users.text_id(user)
+
+
+@pytest.fixture
+def document(db: Database, amina_id: str, there: There) -> str:
+    """Stores a document of a sender ID that waits, and returns its path."""
+    waiting = waiting_sender(db, amina_id, "WAITS")
+    made = attached(db, amina_id, waiting).text_id
+    return f"/senders/{waiting}/documents/{made}"
+
+
+def test_a_removal_in_a_second_tab_leads_to_the_list_and_says_so(
+    visitor: Visitor,
+    db: Database,
+    amina_id: str,
+    home: str,
+    there: There,
+    kofi: str,
+    document: str,
+) -> None:
+    endpoint = f"/webhooks/{there.endpoint}"
+    contact = f"/contacts/{there.contact}"
+    for page, form, fields, listed in (
+        (f"{contact}/remove", f"{contact}/remove", {}, "/contacts"),
+        (endpoint, endpoint, {"do": "remove"}, "/webhooks"),
+        (document.rpartition("/")[0], document, {}, document.rpartition("/")[0]),
+        ("/members", "/members", {"do": "remove", "user": kofi}, "/members"),
+    ):
+        visitor.get(f"{home}{page}")
+        first = visitor.post(f"{home}{form}", fields)
+        assert first.status_code == 303, form
+        visitor.get(f"{home}{listed}")  # it says what was done
+        before = _audited(db, amina_id)
+        second = visitor.post(f"{home}{form}", fields)
+        assert (second.status_code, second.headers["location"]) == (303, f"{home}{listed}"), form
+        assert NOTICE in visitor.get(f"{home}{listed}").text
+        assert _audited(db, amina_id) == before
+
+
+def test_what_is_gone_is_not_changed(visitor: Visitor, home: str, there: There) -> None:
+    endpoint = f"{home}/webhooks/{there.endpoint}"
+    visitor.get(endpoint)
+    visitor.post(endpoint, {"do": "remove"})
+    visitor.get(f"{home}/webhooks")
+    refused = visitor.post(endpoint, {"do": "disable"})
+    assert refused.status_code == 404
+    assert re.search(r"There is no (such )?webhook endpoint", refused.text)

@@ -47,7 +47,7 @@ CHANGED = (
     *("unmatched_receipts", "operator_decisions", "contacts", "opt_outs", "opt_out_changes"),
     *("senders", "sites", "webhook_endpoints", "webhook_events", "webhook_queue", "campaigns"),
     *("campaign_recipients", "service_samples", "rollups", "ledger_hours", "idempotency_keys"),
-    *("alert_rules", "watched_wallets"),
+    *("alert_rules", "watched_wallets", "user_sessions"),
 )
 
 

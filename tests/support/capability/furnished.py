@@ -13,7 +13,7 @@ from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.messages.doubt.decide import Decision
 from heliograph.monitoring.sampling import Sampler
 from heliograph.monitoring.tables import TEN_SECONDS_MS
-from heliograph.users import Role
+from heliograph.users import Role, sign_ins
 from tests.support.alerted import OPERATOR_MAIL, added
 from tests.support.capability.campaigns import write_down
 from tests.support.capability.doubtful import Beside, decided, doubtful_messages
@@ -90,6 +90,7 @@ def _set_up(house: House) -> None:
         alerts.watch_wallet(tx, "amina", 10)
         user = users.add(tx, EMAIL, now_ms=now_ms)
         users.set_role(tx, user.id, house.amina_id, Role.OWNER, now_ms=now_ms)
+        sign_ins.begin_session(tx, user.id, seen_by="Firefox", now_ms=now_ms)
 
 
 async def _send_some(house: House) -> None:

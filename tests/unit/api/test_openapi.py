@@ -102,6 +102,7 @@ OF_PAGES = {
     "second_step_needed",
     "too_many_codes",
     "wrong_code",
+    "done_already",
     "foreign_form",
     "import_running",
     "not_signed_in",

@@ -23,6 +23,7 @@ BY_OTP: Final = "pages send no one-time passwords, and verify none"
 BY_COMMAND: Final = "only commands of the operator do that"
 BY_CONSOLE: Final = "the console is in English"
 NO_PAGE_SHOWS: Final = {
+    "DoneAlready": BY_CONSOLE,
     "Expired": BY_OTP,
     "Forbidden": f"{BY_API}; pages have sentences of their own",
     "HeadersTooLarge": "no page is asked before the header was read",

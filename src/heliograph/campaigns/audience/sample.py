@@ -32,7 +32,7 @@ from heliograph.contacts.tables import contacts
 
 LOOKED_AT: Final = 1_000  # people in all; a page fills their texts in within 20 ms
 BUCKETS_MAX: Final = 125  # that are looked into, of all that the account has
-BUCKETS_COUNTED: Final = 10  # in which all of the audience are counted: 81,920 at most
+BUCKETS_COUNTED: Final = 8  # in which all of the audience are counted: 65,536 at most
 
 
 class Stratum(NamedTuple):
@@ -148,13 +148,13 @@ def _of_buckets(tx: Connection, holder: AudienceHolder) -> list[Stratum]:
         each = LOOKED_AT // len(found)
         found = _first_of_each(tx, holder, list(found), each)
     looked_into = [bucket for bucket in asked if bucket.id in found]
-    full = [bucket for bucket in looked_into if len(found.get(bucket.id, ())) == each]
+    full = [bucket for bucket in looked_into if len(found[bucket.id]) == each]
     share = _share(tx, holder, _evenly(full, BUCKETS_COUNTED))
     stands_for = len(buckets) / max(1, len(asked))
     return [
         Stratum(
             round(max(bucket.size * share / each, 1) * stands_for)
-            if bucket in full
+            if len(found[bucket.id]) == each
             else round(stands_for),
             found[bucket.id],
         )

@@ -12,6 +12,7 @@ from heliograph.messages.tables import messages, sends
 
 FAILURES_LOOKED_AT_MAX: Final = 20_000  # messages
 _SENDS_MAX: Final = 1_000
+_SENDS_AT_ONCE: Final = 50  # a query for each would take most of the time of a page
 
 
 class FailuresFound(NamedTuple):
@@ -36,15 +37,18 @@ def failures_of(tx: Connection, account_id: str, group_id: int, *, sandbox: bool
         )
         .order_by(sends.c.id.desc())
     )
-    found, looked_at = Counter[str](), 0
+    looked_at, ranges = 0, list[sa.ColumnElement[bool]]()
     for send in tx.execute(of_group.limit(_SENDS_MAX)).all():
         if looked_at >= FAILURES_LOOKED_AT_MAX:
             break
         last = ids.raw_of_number(int(send.id, 16) + send.message_count)
-        of_send = sa.select(messages.c.error_code, sa.func.count().label("failed")).where(
-            messages.c.id > send.id, messages.c.id <= last, messages.c.status == FAILED
-        )
-        for row in tx.execute(of_send.group_by(messages.c.error_code)):
-            found[row.error_code] += row.failed
+        ranges.append(sa.and_(messages.c.id > send.id, messages.c.id <= last))
         looked_at += send.message_count
+    found = Counter[str]()
+    for first in range(0, len(ranges), _SENDS_AT_ONCE):
+        of_sends = sa.select(messages.c.error_code, sa.func.count().label("failed")).where(
+            sa.or_(*ranges[first : first + _SENDS_AT_ONCE]), messages.c.status == FAILED
+        )
+        for row in tx.execute(of_sends.group_by(messages.c.error_code)):
+            found[row.error_code] += row.failed
     return FailuresFound(dict(found.most_common()), looked_at)

@@ -100,7 +100,7 @@ def contacts_in(found: sa.Result[Any]) -> list[Contact]:
             stored.country_code,
             name=stored.name,
             email=stored.email,
-            tags=tuple(_tags.decode(stored.tags)),
+            tags=tags_in(stored.tags),
             custom=_custom.decode(stored.custom),
             opted_out=bool(stored.opted_out),
             created_at_ms=stored.created_at_ms,
@@ -108,6 +108,11 @@ def contacts_in(found: sa.Result[Any]) -> list[Contact]:
         )
         for stored in records_of(_StoredContact, found)
     ]
+
+
+def tags_in(stored: str) -> tuple[str, ...]:
+    """Returns the tags of a contact, which are stored as an array of JSON."""
+    return tuple(_tags.decode(stored))
 
 
 def by_id(tx: Connection, owner: ContactOwner, contact_id: str) -> Contact:

@@ -2,6 +2,7 @@
 for long, and what is done stays done.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -10,7 +11,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.contacts.contact import Contact, ContactOwner, by_id
 from heliograph.contacts.fields import TAGS_MAX, read_tag
-from heliograph.contacts.search import newest
+from heliograph.contacts.search import SameTags, count_by_tags, newest
 from heliograph.contacts.search_buckets import lock_contacts
 from heliograph.contacts.store import AT_ONCE_MAX, replace_tags
 from heliograph.database.database import Database
@@ -25,13 +26,15 @@ class TagChange(NamedTuple):
     tag: str
     is_added: bool
 
-    def tags_after(self, contact: Contact) -> tuple[str, ...] | None:
-        """Returns the tags that a contact has then; None if it cannot have one more."""
-        if self.is_added == (self.tag in contact.tags):
-            return contact.tags
+    def tags_after(self, tags: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Returns the tags that a contact with these tags has then; None if it cannot have one
+        more.
+        """
+        if self.is_added == (self.tag in tags):
+            return tags
         if not self.is_added:
-            return tuple(tag for tag in contact.tags if tag != self.tag)
-        return (*contact.tags, self.tag) if len(contact.tags) < TAGS_MAX else None
+            return tuple(tag for tag in tags if tag != self.tag)
+        return (*tags, self.tag) if len(tags) < TAGS_MAX else None
 
 
 class ChosenContacts(NamedTuple):
@@ -70,22 +73,22 @@ def read_tag_change(tag: str, *, is_added: bool) -> TagChange:
 
 
 def count(db: Database, chosen: ChosenContacts, change: TagChange) -> TagCount:
-    """Returns what a change would do now. It opens transactions. Raises InvalidRequest if it finds
+    """Returns what a change would do now. It opens a transaction. Raises InvalidRequest if it finds
     too many contacts.
     """
-    total, before = TagCount(), None
-    while True:
-        with db.read() as tx:
-            found = _some(tx, chosen, before)
-        total += _tag_count(found, change)
-        if total.found > FOUND_MAX:
-            raise InvalidRequest(
-                f"This finds more than {FOUND_MAX:,} contacts, too many to tag at once. Search for"
-                " fewer."
-            )
-        if chosen.picked or len(found) < AT_ONCE_MAX:
-            return total
-        before = found[-1].id
+    with db.read() as tx:
+        counted = (
+            _by_tags(_picked_contacts(tx, chosen))
+            if chosen.picked
+            else count_by_tags(tx, chosen.owner, chosen.needle, most=FOUND_MAX + 1)
+        )
+    total = _tag_count(counted, change)
+    if total.found > FOUND_MAX:
+        raise InvalidRequest(
+            f"This finds more than {FOUND_MAX:,} contacts, too many to tag at once. Search for"
+            " fewer."
+        )
+    return total
 
 
 def apply(
@@ -102,10 +105,10 @@ def apply(
             changes = [
                 (contact, tags)
                 for contact in found
-                if (tags := change.tags_after(contact)) not in (None, contact.tags)
+                if (tags := change.tags_after(contact.tags)) not in (None, contact.tags)
             ]
             replace_tags(tx, chosen.owner, changes, now_ms=now_ms)
-        yield _tag_count(found, change)
+        yield _tag_count(_by_tags(found), change)
         if chosen.picked or len(found) < AT_ONCE_MAX:
             return
         before = found[-1].id
@@ -127,10 +130,15 @@ def _picked_contacts(tx: Connection, chosen: ChosenContacts) -> Iterator[Contact
             continue
 
 
-def _tag_count(found: Iterable[Contact], change: TagChange) -> TagCount:
-    after = [(contact, change.tags_after(contact)) for contact in found]
-    return TagCount(
-        len(after),
-        sum(tags is not None and tags != contact.tags for contact, tags in after),
-        sum(tags is None for _, tags in after),
-    )
+def _by_tags(found: Iterable[Contact]) -> list[SameTags]:
+    counted = Counter(contact.tags for contact in found)
+    return [SameTags(tags, contacts) for tags, contacts in counted.items()]
+
+
+def _tag_count(counted: Iterable[SameTags], change: TagChange) -> TagCount:
+    total = TagCount()
+    for same in counted:
+        after = change.tags_after(same.tags)
+        changing = same.contacts if after not in (None, same.tags) else 0
+        total += TagCount(same.contacts, changing, same.contacts if after is None else 0)
+    return total

@@ -8,7 +8,7 @@ import pytest
 from heliograph import contacts
 from heliograph.contacts import ContactOwner, ContactPatch, tag_many
 from heliograph.contacts.fields import TAGS_MAX
-from heliograph.contacts.tag_many import ChosenContacts, TagChange
+from heliograph.contacts.tag_many import ChosenContacts, TagChange, TagCount
 from heliograph.database.database import Database
 from heliograph.users import Role
 from tests.support.capability.campaigns import add_contacts
@@ -118,6 +118,34 @@ def test_many_are_changed_in_steps_of_which_each_is_one_transaction(
     assert sum(bool(contact.tags) for contact in those_of(db, amina_id)) == 2, "it is committed"
     assert [step.changing for step in steps] == [2, 1]
     assert {contact.tags for contact in those_of(db, amina_id)} == {("gold",)}
+
+
+@pytest.mark.parametrize("needle", [None, "accra"])
+@pytest.mark.parametrize("is_added", [True, False], ids=["added", "removed"])
+def test_as_many_change_as_were_counted(
+    db: Database,
+    amina_id: str,
+    monkeypatch: pytest.MonkeyPatch,
+    needle: str | None,
+    *,
+    is_added: bool,
+) -> None:
+    monkeypatch.setattr(tag_many, "AT_ONCE_MAX", 3)
+    full = list(map(str, range(TAGS_MAX)))
+    tags_of_some = [[], ["gold"], ["new"], ["new", "gold"], full, [*full[1:], "gold"]]
+    for place, phone in enumerate(phones(24)):
+        name = "Accra" if place % 3 else "Tema"
+        stored(db, amina_id, phone=phone, name=name, tags=tags_of_some[place % 6])
+        stored(db, amina_id, phone=phone, name=name, sandbox=True)
+    stored(db, open_account(db, "chidi"), name="Accra", tags=["gold"])
+    chosen = ChosenContacts(ContactOwner(amina_id, False), needle)
+    change = TagChange("gold", is_added=is_added)
+    counted = tag_many.count(db, chosen, change)
+    assert counted.found == (24 if needle is None else 16)
+    assert counted.full == (4 if is_added else 0)
+    done = sum(tag_many.apply(db, chosen, change, now_ms=1), TagCount())
+    assert done == counted
+    assert tag_many.count(db, chosen, change).changing == 0
 
 
 def test_what_a_program_changes_meanwhile_stays(db: Database, amina_id: str) -> None:

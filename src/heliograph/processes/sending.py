@@ -98,6 +98,9 @@ class Sending:
     async def start(self) -> None:
         """Begins to send, and starts the tasks that go with it."""
         try:
+            if self._lease.kind == SERVE:  # before texts and events compete with it
+                with survive_faults("jobs_not_begun"):
+                    await _load_jobs()
             await self._begin()
         except BaseException:
             await self._end(grace_s=0)
@@ -111,7 +114,7 @@ class Sending:
         ]
         if self._settings.redis_url:
             self._tasks += self._follow_redis(self._settings.redis_url)
-        # a server has the jobs from the start, and loads them before it answers anybody
+        # a server has the jobs from the start
         if self._lease.kind != SERVE or not await self._has_begun_jobs():
             self._tasks.append(asyncio.create_task(self._begin_jobs()))
 
@@ -153,8 +156,7 @@ class Sending:
         if not is_active_scheduler(self._lease):
             return False
         with survive_faults("jobs_not_begun"):
-            # they work in nearly every room, and the loop does not wait until all are there
-            await asyncio.to_thread(import_module, COMMON_JOBS)
+            await _load_jobs()
             from heliograph.processes import common_jobs
 
             self._tasks += common_jobs.start(
@@ -336,3 +338,10 @@ class Sending:
 
 def _log_that_it_hangs() -> None:
     log.error("worker_hangs", within_s=ANEW_WITHIN_S)
+
+
+async def _load_jobs() -> None:
+    """Loads the jobs, which work in nearly every room. The loop does not wait until all are
+    there.
+    """
+    await asyncio.to_thread(import_module, COMMON_JOBS)

@@ -94,13 +94,13 @@ class Sending:
         OperationalError, ClockApart, Unavailable.
         """
         await self._register()
+        if self._lease.kind == SERVE:  # before texts and events compete with it
+            with survive_faults("jobs_not_begun"):
+                await _load_jobs()
 
     async def start(self) -> None:
         """Begins to send, and starts the tasks that go with it."""
         try:
-            if self._lease.kind == SERVE:  # before texts and events compete with it
-                with survive_faults("jobs_not_begun"):
-                    await _load_jobs()
             await self._begin()
         except BaseException:
             await self._end(grace_s=0)

@@ -77,12 +77,12 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
         await sending.take_queue()
         await counting.take()
         await app.start()
+        tune_collector()  # it takes a tenth of a second, in which nothing could be delivered
         await sending.start()
         keeping_lock, sharing = (
             asyncio.create_task(counting.keep()),
             asyncio.create_task(share_limits(app.limiter, sending.count_answering)),
         )
-        tune_collector()
         server.install_signal_handlers()
         sending_stopped = asyncio.create_task(_stop_sending(sending, server.ending))
         await serve_until_stopped(server, listener, (sending.keeping, keeping_lock), when_ready)

@@ -80,9 +80,9 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
         await cache.refresh()
         tasks = [asyncio.create_task(cache.poll()), asyncio.create_task(watch_loop_delay())]
         queue.resume(await asyncio.to_thread(account_ends, db))
+        tune_collector()  # before events wait for it
         await sending.start()
         sending.keeping.add_done_callback(lambda _: stopped.set())
-        tune_collector()
         log.info("working", kind=kind, carrier=carrier)
         await stopped.wait()
         exit_in_time()

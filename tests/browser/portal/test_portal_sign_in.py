@@ -3,6 +3,7 @@ signing up.
 """
 
 import json
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 
@@ -262,6 +263,7 @@ def test_a_stranger_signs_up_sends_a_first_text_makes_a_key_and_pastes_curl(
     page.get_by_role("link", name="Messages").click()
     page.get_by_label("Mode").select_option("sandbox")
     page.get_by_role("button", name="Show").click()
+    expect(page).to_have_url(re.compile("mode=sandbox"))  # before it is loaded again
     row = page.locator(f"tr[id='{message_id}']")
     reload_until(page, row.get_by_text("delivered", exact=True))
     expect(row.get_by_text("Hello from Heliograph", exact=True)).to_be_visible()

@@ -1,8 +1,8 @@
 """Makes docs/states.md and docs/answers.md: `make docs`.
 
-The page of states is made from the tables that the rooms declare in their `states.py`, and from
-nothing else. The page of answers tells what follows from code: `settle_answer` is given one answer
-of each kind, `outcome_of` every command_status.
+The page of states is made from the tables that the rooms declare in their `states.py`. The page of
+answers tells what follows from code: `settle_answer` is given one answer of each kind, `outcome_of`
+every command_status.
 """
 
 from tools.states.pages import pages

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Final
 
+from tools.states.carriers import carriers, doubts
 from tools.states.errors import errors
 from tools.states.outcomes import answers, receipts
 from tools.states.sections import (
     accounts,
     campaigns,
-    carriers,
     deliveries,
     endpoints,
     messages,
@@ -42,8 +42,8 @@ def states_page() -> str:
             " and what leads from one to the next.",
             CHECKED,
             "A row changes its state only if a table in a `states.py` has that transition."
-            " Otherwise the statement changes nothing. Carriers are the exception: their state is"
-            " what their connection is.\n",
+            " Otherwise the statement changes nothing. What carriers do is told in"
+            " [answers and receipts](answers.md).\n",
             *messages(),
             *segments(),
             *errors(),
@@ -54,7 +54,6 @@ def states_page() -> str:
             *deliveries(),
             *endpoints(),
             *accounts(),
-            *carriers(),
         ]
     )
 
@@ -67,11 +66,13 @@ def answers_page() -> str:
             "<!-- Made by tools/states from the code that settles them: change it there, and run"
             " `make docs`. -->\n",
             "This page tells what a carrier's answer to submit_sm and its delivery receipt make of"
-            " a message.",
+            " a message, what settles a doubt, and which states a connection has.",
             CHECKED,
             "[States](states.md) lists the states themselves.\n",
             *answers(),
             *statuses(),
             *receipts(),
+            *doubts(),
+            *carriers(),
         ]
     )

@@ -4,14 +4,12 @@ from collections.abc import Iterator
 
 from heliograph.accounts.states import ACCOUNT
 from heliograph.campaigns.states import CAMPAIGN
-from heliograph.carriers.carrier_states import STATE_MEANINGS
-from heliograph.carriers.manage import DOWN_MS
-from heliograph.messages.states import MESSAGE, RESEND_AFTER_MS, SEGMENT
+from heliograph.messages.states import MESSAGE, SEGMENT
 from heliograph.otp.states import OTP
 from heliograph.pricing.states import SHEET
 from heliograph.senders.states import SENDER
 from heliograph.webhooks.states import DELIVERY, ENDPOINT
-from tools.states.markdown import diagram, meanings, table
+from tools.states.markdown import diagram, meanings
 
 
 def messages() -> Iterator[str]:
@@ -38,24 +36,9 @@ def segments() -> Iterator[str]:
     )
     yield from diagram(SEGMENT)
     yield from meanings(SEGMENT, "state")
-    yield "The first of these three settles a segment in doubt:\n"
-    yield "- An answer that comes late."
     yield (
-        "- A receipt. It matches by the carrier's id, or else by the user_message_reference that it"
-        " brings back. A receipt that has neither"
-    )
-    yield (
-        "  matches if the carrier has only one message on the wire from that sender to that"
-        " recipient."
-    )
-    yield "- The end of its validity. The message then fails, with the code `unknown`.\n"
-    yield (
-        f"If none of them has come after {RESEND_AFTER_MS // 1_000} s, the carrier's `--in-doubt`"
-        " decides. With `resend`, the segment is sent once more."
-    )
-    yield (
-        "A segment of a one-time password is never sent twice. An operator can settle a message in"
-        " doubt at any time, or have it sent again, with `heliograph message`."
+        "[Answers and receipts](answers.md#what-settles-a-segment-in-doubt) tells what settles a"
+        " doubt."
     )
     yield "The transitions are in the table `SEGMENT` in `messages/states.py`.\n"
 
@@ -127,25 +110,3 @@ def accounts() -> Iterator[str]:
     yield from diagram(ACCOUNT)
     yield from meanings(ACCOUNT)
     yield "The transitions are in the table `ACCOUNT` in `accounts/states.py`.\n"
-
-
-def carriers() -> Iterator[str]:
-    """Yields the section about carriers, whose states are seen and not decided."""
-    yield "## Carriers\n"
-    yield from table(
-        ("state", "means"),
-        ((f"`{state.value}`", meaning) for state, meaning in STATE_MEANINGS.items()),
-    )
-    yield (
-        "The state of a carrier is what its processes saw last of their connections. Nobody"
-        " decides it, so any state may follow any other."
-    )
-    yield (
-        "`heliograph carrier list` shows the state with its reason. `heliograph carrier show NAME`"
-        " also shows all settings."
-    )
-    yield f"A carrier is down when it has not been `bound` for {DOWN_MS // 1_000} s."
-    yield (
-        "New messages then take the next carrier of their route, or the others that share the route"
-        " by weight. Messages that wait for the carrier move there too.\n"
-    )

@@ -26,7 +26,7 @@ from heliograph.database.sealed_columns import Encrypted, SealedColumn
 
 SIMULATOR_ID: Final = 1
 SIMULATOR: Final = "simulator"  # the name of that carrier
-# so long must a carrier have been down before its routes' next one is taken (docs/states.md,
+# so long must a carrier have been down before its routes' next one is taken (docs/answers.md,
 # "Carriers")
 DOWN_MS: Final = 60_000
 _CARRIER_ID_MAX: Final = 32_767  # of a smallint

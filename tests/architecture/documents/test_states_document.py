@@ -1,13 +1,30 @@
 """docs/states.md and docs/answers.md say what the code does, because they are made from it."""
 
+import ast
+
 from heliograph.messages.states import FAILED_BY_RECEIPT, FAILURE_CODES
 from heliograph.messages.tables import ERROR_CODES
+from tests.support.sources import ROOT, nodes_of, sources
 from tools.states import pages
+
+MAKERS = ("sections.py", "errors.py")  # of docs/states.md
 
 
 def test_each_page_that_is_made_is_what_the_code_decides() -> None:
     old = [file.name for file, text in pages().items() if file.read_text("utf-8") != text]
     assert old == [], "these pages of docs are out of date: run `make docs`"
+
+
+def test_the_page_of_states_is_made_from_the_declared_tables_alone() -> None:
+    made_of = [
+        node.module
+        for source in sources(ROOT / "tools" / "states")
+        if source.path in MAKERS
+        for node in nodes_of(source.tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("heliograph.")
+    ]
+    assert len(made_of) >= len(MAKERS)
+    assert [module for module in made_of if not str(module).endswith(".states")] == []
 
 
 def test_the_codes_that_are_described_are_those_that_are_stored_and_counted() -> None:

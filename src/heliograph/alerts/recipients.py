@@ -71,7 +71,9 @@ def recipient_of(tx: Connection, text_id: str) -> AlertRecipient:
 def add_recipient(
     tx: Connection, address: str, *, secret_key: Keys, allow: AllowedNetworks, now_ms: int
 ) -> AddedRecipient:
-    """Adds an email address, or a URL, for which a secret is made. Raises InvalidRequest."""
+    """Adds an email address, or a URL, for which a secret is made. Raises InvalidRequest, and
+    DoneAlready for one that is told already.
+    """
     is_webhook = "://" in address
     if is_webhook:
         try:

@@ -81,7 +81,7 @@ class Batcher(Generic[Item, ResponseT]):
 
     async def submit(self, item: Item) -> ResponseT:
         """Returns the item's result, after the transaction that holds it is committed. Raises what
-        the item alone was refused with, or Unconfirmed.
+        the item alone was refused with, Unavailable if too many wait, or Unconfirmed.
         """
         self._commits.check()
         if not self._is_listening:

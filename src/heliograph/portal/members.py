@@ -53,7 +53,8 @@ def show_list(
 
 def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Does what a button of the list asks for: invite, withdraw an invitation, change a role, or
-    remove a member.
+    remove a member. Raises InvalidRequest for what cannot be done, NotFound for who is not there,
+    and TooManyMails.
     """
     visit.require_fresh(request.now_ms)
     # who was removed while this waited for its turn changes nothing any more

@@ -35,6 +35,18 @@ STATEMENTS_FOR_OTHERS = {
     "heliograph.wallet: INSERT_ENTRIES": "the one writer of ledger entries, which the room of sends"
     " runs in its own transactions",
 }
+# parts of statements that a `tables.py` hands out: each stands in a hot statement of another room,
+# which asks for its own rows and for these at once, where a second statement would cost a turn
+SQL_OF_TABLES = {
+    "heliograph.opt_outs.tables: of_phone": "how the opt-outs of one phone are found: the one way"
+    " for all statements that ask about many phones",
+    "heliograph.wallet.tables: counted_today": "the one rule of what a wallet has counted today;"
+    " the search for campaigns that may go on selects by it",
+    "heliograph.webhooks.tables: ENDPOINTS_EXIST": "who hears of a message is read with it",
+    "heliograph.webhooks.tables: LISTENERS_TEXT": "likewise, on PostgreSQL",
+    "heliograph.webhooks.tables: LISTENERS_TEXT_SQLITE": "likewise, on SQLite",
+    "heliograph.webhooks.tables: LISTENS": "likewise",
+}
 # functions and fields by which a front door hands out a query or a part of one
 QUERIES_FOR_OTHERS = {
     "heliograph.jobs.row_changes: RowChange.table": "says which table a change is in; the command"
@@ -128,6 +140,18 @@ def test_no_front_door_hands_out_sql() -> None:
     assert set(handed) == set(STATEMENTS_FOR_OTHERS), "\n".join(sorted(handed))
 
 
+def test_a_room_takes_tables_and_values_from_the_tables_of_another_and_no_sql() -> None:
+    handed = {
+        f"{found.module}: {found.name}"
+        for found in all_imports()
+        if found.name
+        and found.module.rpartition(".")[2] in OPEN_FILES
+        and found.module.split(".")[1] != found.path.split("/")[0]
+        and _is_part_of_sql(getattr(importlib.import_module(found.module), found.name))
+    }
+    assert handed == set(SQL_OF_TABLES), "\n".join(sorted(handed ^ set(SQL_OF_TABLES)))
+
+
 def test_no_module_that_is_handed_out_has_sql_under_a_public_name() -> None:
     """Whoever is handed a module may use all its public names. Functions that ask are among them; a
     statement or a part of one is not.
@@ -161,6 +185,16 @@ def test_no_front_door_hands_out_a_function_of_queries() -> None:
 def _is_sql(value: object) -> bool:
     is_text = isinstance(value, str) and SQL_TEXT.match(value) is not None
     return is_text or isinstance(value, STATEMENTS)
+
+
+def _is_part_of_sql(value: object) -> bool:
+    """Returns whether it is anything but a table, a class, or a value: a word such as a status is a
+    value, and a text with spaces is none.
+    """
+    if isinstance(value, str):
+        return re.fullmatch(r"[\w.-]*", value) is None
+    is_table_or_class = isinstance(value, sa.Table) or inspect.isclass(value)
+    return not is_table_or_class and (isinstance(value, STATEMENTS) or inspect.isfunction(value))
 
 
 def _assigned_in(package: str, module: str) -> list[str]:

@@ -101,8 +101,8 @@ def _sqlstate(error: BaseException) -> str:
 
 @contextmanager
 def unavailable_on_outage() -> Iterator[None]:
-    """Turns "the database cannot be used right now" into 503, and whatever a driver raises in a
-    task that was told to end into CancelledError; every other error stays what it is.
+    """Turns "the database cannot be used right now" into Unavailable (503), and whatever a driver
+    raises in a task that was told to end into CancelledError; every other error stays what it is.
     """
     try:
         yield
@@ -118,7 +118,7 @@ def unavailable_on_outage() -> Iterator[None]:
 @contextmanager
 def unavailable_on_outage_or_lock() -> Iterator[None]:
     """Does what `unavailable_on_outage()` does, for what only reads, and is not run again: a lock
-    not got in time is 503 as well.
+    not got in time is Unavailable (503) as well.
     """
     with unavailable_on_outage():
         try:

@@ -96,7 +96,9 @@ class Visit(NamedTuple):
             )
 
     def require_fresh(self, now_ms: int) -> None:
-        """Raises NotFresh unless the user has signed in a short while ago."""
+        """Raises NotFresh unless the user has signed in a short while ago, and ReadOnlyView for an
+        operator who looks at the portal.
+        """
         if self.operator_view is not None:
             raise ReadOnlyView()
         if not self.session.is_fresh(now_ms):

@@ -170,7 +170,9 @@ def show_event(tx: Connection, request: PageRequest, visit: Visit) -> Response:
 
 
 def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
-    """Does what a button of an endpoint's page asks for. Raises NotFound, and RemovedAlready."""
+    """Does what a button of an endpoint's page asks for. Raises NotFound, RemovedAlready, and
+    InvalidRequest.
+    """
     form = request.sent.form
     try:
         endpoint = _of_account(tx, request, visit)

@@ -87,7 +87,8 @@ def show_customer(
 
 def move(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Moves credits to the customer, or back, as POST /connect/customers/{id}/credits does, and
-    shows the customer. A form that is sent twice moves once.
+    shows the customer. A form that is sent twice moves once. Raises InvalidRequest, and what that
+    endpoint answers besides.
     """
     visit.require_fresh(request.now_ms)
     customer = _customer(tx, request, visit)

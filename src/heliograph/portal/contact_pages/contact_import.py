@@ -93,7 +93,7 @@ def show_import(tx: Connection, request: PageRequest, visit: Visit) -> Response:
 
 
 def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
-    """Stops an import, or lets a stopped one go on."""
+    """Stops an import, or lets a stopped one go on. Raises NotFound, and InvalidRequest."""
     found = stored_import.import_by_id(tx, visit.account.id, request.path["file"])
     match request.sent.form.get("do"):
         case "stop":

@@ -164,7 +164,9 @@ def show_contact(
 
 
 def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
-    """Does what a button of a contact's page asks for, as PUT /contacts/{id} does."""
+    """Does what a button of a contact's page asks for, as PUT /contacts/{id} does. Raises NotFound,
+    and InvalidRequest.
+    """
     own_contact, form = _of_account(tx, request, visit), request.sent.form
     match form.get("do"):
         case "change":

@@ -182,7 +182,9 @@ def _text_asking_for_help(
 
 
 def opt_out(tx: Connection, request: PageRequest, visit: Visit) -> Response:
-    """Stores that the phone wants no texts of the account, as POST /opt-outs does, or lifts it."""
+    """Stores that the phone wants no texts of the account, as POST /opt-outs does, or lifts it.
+    Raises NotFound for what is not a phone, and InvalidRequest.
+    """
     phone = _phone(tx, request, visit)
     if conversations.number_of(phone) is None or parse_phone(phone) is None:
         raise NotFound(f"There is no phone {quote_value(phone)} to opt out.")

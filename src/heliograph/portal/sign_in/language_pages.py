@@ -24,7 +24,7 @@ KEPT_S: Final = 400 * 86_400  # no browser keeps a cookie for longer (RFC 6265bi
 def choose(request: PageRequest) -> Response:
     """Keeps a language for this browser, and leads back. It is a link, so that it works before
     there is any form; whoever follows a stranger's link reads a page in another language, and no
-    more.
+    more. Raises NotFound for a language that the portal does not have.
     """
     wanted = languages.known_language(request.path["language"])
     if wanted is None:

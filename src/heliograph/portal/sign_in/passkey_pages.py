@@ -75,7 +75,8 @@ def registration_options(tx: Connection, request: PageRequest, visit: UserVisit)
 
 def change(tx: Connection, request: PageRequest, visit: UserVisit) -> Response:
     """Makes a passkey of the user's, gives one another name, or removes one. One that is made or
-    removed ends the user's other sessions, as a new password does.
+    removed ends the user's other sessions, as a new password does. Raises InvalidRequest, NotFound,
+    and RemovedAlready.
     """
     visit.require_proof(tx, request.now_ms)
     form, user = request.sent.form, visit.session.user

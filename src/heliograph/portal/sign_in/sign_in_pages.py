@@ -94,7 +94,8 @@ def sign_in_with_password(request: PageRequest) -> Response:
 
 def mail_link(request: PageRequest) -> Response:
     """Has a link mailed, if the address is a user's. Whether it is, the answer does not tell. This
-    browser remembers where the link leads, so neither the mail nor the database holds it.
+    browser remembers where the link leads, so neither the mail nor the database holds it. Raises
+    NotFound where the service sends no mail, and TooManyMails.
     """
     email = users.fold_email(request.sent.form.get("email", ""))
     guesser = Guesser(email, request.address, request.browser)

@@ -41,7 +41,7 @@ def show_form(
 
 
 def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
-    """Sets both thresholds, and shows the wallet."""
+    """Sets both thresholds, and shows the wallet. Raises InvalidRequest, and NotFresh."""
     visit.require_fresh(request.now_ms)
     for name in FIELDS:
         if name not in request.sent.form:  # blank means never, and not there means nothing

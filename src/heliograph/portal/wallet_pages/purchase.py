@@ -56,7 +56,7 @@ def show_form(
 
 def buy(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Buys credits for the cost that the page has shown, and shows the ledger. The same form buys
-    once.
+    once. Raises InvalidRequest, and NotFresh.
     """
     visit.require_fresh(request.now_ms)
     body = with_numbers(body_of(request), "credits", "cost_minor")

@@ -193,6 +193,7 @@ class Form:
         self._untold += max(0, len(found) - FIELDS_REPORTED_MAX)
 
     def finish(self) -> None:
+        """Raises InvalidRequest with all errors together, if there are any."""
         self.refuse_costly()
         if self.errors:
             self._name_near_ones()

@@ -33,7 +33,9 @@ def read_email(value: Any) -> str:
 
 
 def read_tag(value: Any) -> str:
-    """Reads a tag. It has no `|`, which stands between the tags of a cell in files."""
+    """Reads a tag. Raises ValueError, also for one with `|`, which stands between the tags of a
+    cell in files.
+    """
     tag = _tag(value)
     if TAG_SEPARATOR in tag:
         raise ValueError(
@@ -44,7 +46,9 @@ def read_tag(value: Any) -> str:
 
 
 def read_tags(value: Any) -> tuple[str, ...]:
-    """Returns the tags, each once, in the order in which they were given."""
+    """Returns the tags, each once, in the order in which they were given. Raises ValueError, and
+    BadParts for those that are no tags.
+    """
     if not isinstance(value, list | tuple):
         raise ValueError(f"must be an array of strings, not {quote_value(value)}")
     if len(value) > TAGS_MAX:
@@ -62,7 +66,9 @@ def read_tags(value: Any) -> tuple[str, ...]:
 
 
 def read_custom_name(value: Any) -> str:
-    """Reads a custom field's name, as a campaign's text names it between braces."""
+    """Reads a custom field's name, as a campaign's text names it between braces. Raises
+    ValueError.
+    """
     name = _custom_name(value)
     if name in OWN_PLACEHOLDERS:
         raise ValueError(

@@ -92,7 +92,9 @@ def run_in(tx: Connection, work: Callable[[HotTx], Coroutine[Any, Any, T]]) -> T
 
 
 def run_without_loop(working: Coroutine[Any, Any, T]) -> T:
-    """Returns what a coroutine returns that never waits for the event loop."""
+    """Returns what a coroutine returns that never waits for the event loop. Raises TypeError for
+    one that does.
+    """
     try:
         working.send(None)
     except StopIteration as done:

@@ -201,7 +201,8 @@ def _hash_of_content(language: str, request: PageRequest, values: Mapping[str, A
 @cache
 def static_files() -> dict[str, tuple[bytes, str]]:
     """Returns the files that pages load, each with its media type, by a name that has a hash of
-    what is in it. So a browser may keep one for a year.
+    what is in it. So a browser may keep one for a year. Raises FileNotFoundError if the assets were
+    not built.
     """
     found = {}
     folder = resources.files(__package__).joinpath("static")

@@ -91,7 +91,9 @@ def is_row(hint: Any) -> bool:
 
 
 def parameter_of(named: type, name: str, hint: Any) -> Parameter:
-    """Returns the parameter that a field's annotation describes."""
+    """Returns the parameter that a field's annotation describes. Raises TypeError for a type that
+    no column has.
+    """
     inner = hint
     if get_origin(inner) in (types.UnionType, Union):
         inner = next(one for one in get_args(inner) if one is not type(None))

@@ -18,6 +18,7 @@ from heliograph.portal.sign_in.mailer import Mailer
 from heliograph.users import passkeys
 from heliograph.webhooks.http.address_guard import AllowedNetworks
 from tests.support.api.service import Loop
+from tests.support.capability.sending import House
 from tests.support.factories import SECRET_KEY
 from tests.support.portal.mailbox import Mailbox, taking_mail
 from tests.support.portal.routes import There, customer_of, things_of
@@ -34,6 +35,13 @@ def run_loop() -> Iterator[Loop]:
     loop = Loop()
     yield loop
     loop.close()
+
+
+@pytest.fixture
+def house_at_rest(house: House, run_loop: Loop) -> Iterator[House]:
+    """Gives the house to tests that run no loop of their own, and closes it after them."""
+    yield house
+    run_loop(house.close())
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ Each record is made by its use case. Texts that the use case takes are given to 
 then stored past what checks them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -40,12 +40,6 @@ from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 PLAIN = "plain"
 URL = "https://amina.example"
-
-
-@pytest.fixture
-def house_at_rest(house: House, run_loop: Loop) -> Iterator[House]:
-    yield house
-    run_loop(house.close())
 
 
 @pytest.fixture

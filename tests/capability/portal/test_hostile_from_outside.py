@@ -5,7 +5,6 @@ events, documents, imports, passkeys, sessions, invitations and sign-ups.
 All texts are stored past what checks them.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -46,12 +45,6 @@ from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 PLAIN = "plain"
 LINK = "a-link"
-
-
-@pytest.fixture
-def house_at_rest(house: House, run_loop: Loop) -> Iterator[House]:
-    yield house
-    run_loop(house.close())
 
 
 @pytest.fixture

@@ -193,7 +193,7 @@ def post(
     ):
         return result_of_repeat(earlier, amount_minor, credits)
     after = figures_after(wallet.figures, wallet.currency, amount_minor, credits)
-    number = _number_behind_all(tx, account_id, now_ms)
+    number = number_behind_all(tx, account_id, now_ms)
     entry = Entry(
         ids.raw_of_number(number),
         account_id,
@@ -212,7 +212,7 @@ def post(
     return Posted(entry, applied=True, alarms=store_figures(tx, wallet, after, now_ms))
 
 
-def _number_behind_all(tx: Connection, account_id: str, now_ms: int) -> int:
+def number_behind_all(tx: Connection, account_id: str, now_ms: int) -> int:
     """Returns the number of an entry that is made now: above those of the entries that the account
     (raw id) has, as their figures are what it begins with. The wallet is locked.
     """

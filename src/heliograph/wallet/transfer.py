@@ -5,10 +5,16 @@ gives and seen by both. In sandbox, `change_sandbox_credits` stands in for it.
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base import ids
+from heliograph.base import clock, ids
 from heliograph.base.short_texts import one_line
 from heliograph.wallet.entry import Entry, add_entry
-from heliograph.wallet.ledger import DESCRIPTION_MAX, REFERENCE_MAX, figures_after, store_figures
+from heliograph.wallet.ledger import (
+    DESCRIPTION_MAX,
+    REFERENCE_MAX,
+    figures_after,
+    number_behind_all,
+    store_figures,
+)
 from heliograph.wallet.tables import wallets
 from heliograph.wallet.wallet import Wallet, lock_open_wallet
 
@@ -25,7 +31,8 @@ def transfer(
 ) -> Entry:
     """Moves money, credits or both, neither below zero; money between wallets of one currency only.
     The entry is the giver's. Its time is that of its turn, not of the request: an entry that waited
-    for the wallets' locks comes after the one that it waited for.
+    for the wallets' locks comes after the one that it waited for, whose process may have another
+    clock.
 
     Raises NotFound, AccountClosed, InvalidRequest for a text or figure that cannot be stored,
     InsufficientCredits when the giver holds less.
@@ -42,7 +49,7 @@ def transfer(
     assert giver.currency == taker.currency or not amount_minor
     giver_after = figures_after(giver.figures, giver.currency, -amount_minor, -credits)
     taker_after = figures_after(taker.figures, taker.currency, amount_minor, credits)
-    number = ids.new_number()
+    number = max(number_behind_all(tx, account_id, clock.now_ms()) for account_id in both)
     now_ms = ids.made_at_ms(number)
     entry = Entry(
         ids.raw_of_number(number),

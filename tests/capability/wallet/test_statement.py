@@ -65,6 +65,24 @@ def test_an_entry_that_waited_for_the_wallet_stands_behind_those_it_waited_for(
             assert (newest.description, newest.credits_after) == ("asked before", credits)
 
 
+def test_a_transfer_stands_behind_what_a_process_with_a_faster_clock_has_posted(
+    db: Database,
+) -> None:
+    partner = open_account(db, "partner", credits=500, sender=None)
+    customer = open_account(db, "customer", parent_id=partner, sender=None)
+    ahead_ms = clock.now_ms() + 2_000
+    for account_id in (partner, customer):
+        with db.write() as tx:
+            ledger.grant(tx, account_id, 7, "by the other process", now_ms=ahead_ms)
+        with db.write() as tx:
+            wallet.transfer(tx, partner, customer, credits=40, description="moved")
+    with db.read() as tx:
+        for account_id, credits in ((partner, 427), (customer, 87)):
+            told = files.statement(tx, account_id, month_of(ahead_ms))
+            assert told.closing == Figures(0, credits) == wallet.wallet_of(tx, account_id).figures
+            assert told.is_proven
+
+
 def test_a_month_without_entries_opens_and_closes_alike(db: Database) -> None:
     account_id = open_account(db, "quiet", credits=7)
     clock.move(by_ms=62 * DAY_MS)  # to a month in which nothing has moved

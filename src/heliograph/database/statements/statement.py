@@ -3,7 +3,7 @@ dialects.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from operator import itemgetter
 from typing import (
@@ -174,16 +174,46 @@ class SharingStatement(BatchStatement[GivenT, RowT], Generic[GivenT, SharedT, Ro
         return await self._rows_of(tx, given, shared)
 
 
+class Insert(BatchStatement[GivenT, Nothing], Generic[GivenT]):
+    """Describes a statement that inserts rows. `more` ends it, such as `ON CONFLICT DO NOTHING`."""
+
+    def __init__(self, table: str, row: type[GivenT], more: str = "") -> None:
+        into = f"INSERT INTO {table} ({columns_of(row)})"
+        self._into, self._more = into, more
+        super().__init__(
+            row,
+            Nothing,
+            postgresql=self._part_for("given"),
+            sqlite=f"{into} VALUES ({values_of(row)}) {more}",
+        )
+
+    def _part_for(self, field: str) -> str:
+        """Returns PostgreSQL's text that inserts the rows of this field of `given`."""
+        return f"{self._into} SELECT * FROM :{field} AS g {self._more}"
+
+
 class TablesStatement(_Declared[RowT], Generic[GivenT, RowT]):
     """Is a statement for PostgreSQL that takes rows of several tables at once. (To SQLite, a
     statement for each of them costs no more.)
 
     A field of `given` is a value; or `list[R]`, R a Row, which is a table by its rows; or a Row of
     lists, which is a table by its columns. The text says `:sends AS s` for the table of the field
-    `sends`.
+    `sends`. Where it says `INSERT :keys`, the rows of the field `keys` are stored by the statement
+    that `inserts` has for that field, as a part of this one.
     """
 
-    def __init__(self, given: type[GivenT], row: type[RowT], *, postgresql: str) -> None:
+    def __init__(
+        self,
+        given: type[GivenT],
+        row: type[RowT],
+        inserts: Mapping[str, Insert[Any]] | None = None,
+        *,
+        postgresql: str,
+    ) -> None:
+        for name, insert in (inserts or {}).items():
+            if f"INSERT :{name}" not in postgresql:
+                raise TypeError(f"the text does not say INSERT :{name}")
+            postgresql = postgresql.replace(f"INSERT :{name}", insert._part_for(name))
         parameters: list[Parameter] = []
         # of each: how many parameters it is (0: a value), and whether it is a table by its rows
         self._fields: list[tuple[int, bool]] = []
@@ -284,23 +314,3 @@ def portable(
     SQLite has one writer, and locks nothing.
     """
     return Statement(given, row, postgresql=f"{text} {lock}" if lock else text, sqlite=text)
-
-
-class Insert(BatchStatement[GivenT, Nothing], Generic[GivenT]):
-    """Describes a statement that inserts rows. `more` ends it, such as `ON CONFLICT DO NOTHING`."""
-
-    def __init__(self, table: str, row: type[GivenT], more: str = "") -> None:
-        into = f"INSERT INTO {table} ({columns_of(row)})"
-        self._into, self._more = into, more
-        super().__init__(
-            row,
-            Nothing,
-            postgresql=self.within("given"),
-            sqlite=f"{into} VALUES ({values_of(row)}) {more}",
-        )
-
-    def within(self, field: str) -> str:
-        """Returns the text that inserts the rows of this field of a TablesStatement, as a part of
-        that statement.
-        """
-        return f"{self._into} SELECT * FROM :{field} AS g {self._more}"

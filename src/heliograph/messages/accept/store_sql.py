@@ -168,6 +168,7 @@ _QUEUED_VALUES: Final = ", ".join(
 _STORE: Final = TablesStatement(
     _Store,
     _Stored,
+    {"keys": INSERT_KEYS, "entries": INSERT_ENTRIES},
     postgresql=f"""
         WITH batch AS MATERIALIZED (SELECT * FROM :sends AS s),
         stored_sends AS (INSERT INTO sends ({_SENDS}) SELECT {_SENDS} FROM batch),
@@ -178,8 +179,8 @@ _STORE: Final = TablesStatement(
         stored_runs AS (
             INSERT INTO queue ({columns_of(QueuedRun)})
             SELECT {_QUEUED_VALUES} FROM :runs AS q JOIN batch s USING (place)),
-        stored_keys AS ({INSERT_KEYS.within("keys")} RETURNING 1),
-        charged AS ({INSERT_ENTRIES.within("entries")}),
+        stored_keys AS (INSERT :keys RETURNING 1),
+        charged AS (INSERT :entries),
         debited AS (
             UPDATE wallets SET sms_credits = coalesce(w.sms_credits, wallets.sms_credits),
                 spent_day = w.spent_day, spent_credits = w.spent_credits,

@@ -21,6 +21,7 @@ from heliograph.database.statements import (
     Statement,
     Text,
     portable,
+    rows_by_key,
 )
 from heliograph.messages.accept import (
     Chunk,
@@ -31,7 +32,6 @@ from heliograph.messages.accept import (
 )
 from heliograph.messages.queue import Ranks
 from heliograph.opt_outs import scope_of_sender
-from heliograph.opt_outs.tables import of_phone
 from heliograph.text import count_segments
 
 
@@ -92,8 +92,12 @@ class _Next(Row, frozen=True):
 
 
 # Who has opted out since the audience was frozen is told by the index of opt-outs.
-_OPT_OUTS: Final = of_phone(
-    "s.sender", account_id=":account_id", sandbox=":sandbox", phone="r.recipient"
+_OPT_OUTS: Final = rows_by_key(
+    "suppressions",
+    "sender",
+    account_id=":account_id",
+    sandbox=":sandbox",
+    phone="r.recipient",
 )
 _NEXT_OF: Final = """
     SELECT r.recipient, r.country_code, r.text, r.encoding, r.segments, EXISTS ({opt_outs}

@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base.paging import PageWanted
 from heliograph.database.arrays import literal
 from heliograph.database.postgresql.planning import replan_statements
+from heliograph.database.statements import rows_by_key
 from heliograph.opt_outs.suppression import (
     WHOLE_ACCOUNT,
     OptOutOwner,
@@ -16,12 +17,16 @@ from heliograph.opt_outs.suppression import (
     Suppression,
     of_owner,
 )
-from heliograph.opt_outs.tables import OF_ANY_PHONE, OptOutSource, of_phone, suppressions
+from heliograph.opt_outs.tables import OF_ANY_PHONE, OptOutSource, suppressions
 
 _t: Final = suppressions.c
 _COLUMNS: Final = (_t.id, _t.phone, _t.sender, _t.source)
-_FOUND: Final = of_phone(
-    "s.sender, s.source", account_id="CAST(:account_id AS uuid)", sandbox=":sandbox"
+_FOUND: Final = rows_by_key(
+    suppressions.name,
+    "sender, source",
+    account_id="CAST(:account_id AS uuid)",
+    sandbox=":sandbox",
+    phone="g.phone",
 )
 _SUPPRESSED_AMONG: Final = sa.text(f"""
     SELECT g.phone, found.source

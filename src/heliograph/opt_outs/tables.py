@@ -1,6 +1,4 @@
-"""Defines the table of suppressions: who wants no texts of an account, or of one of its senders.
-It also says how statements join it.
-"""
+"""Defines the table of suppressions: who wants no texts of an account, or of one of its senders."""
 
 from enum import StrEnum
 from typing import Final
@@ -94,22 +92,3 @@ opt_outs = sa.Table(
     ),
     sa.Index("opt_outs_due", "due_ms"),
 )
-
-# The primary key is the only index that this can take (`OF_ANY_PHONE`). OFFSET 0 keeps the
-# planner from comparing all opt-outs of an account with all phones.
-_OF_PHONE: Final = """(SELECT {columns} FROM suppressions s WHERE s.account_id = {account_id}
-    AND s.sandbox = {sandbox} AND s.phone = {phone} OFFSET 0)"""
-
-
-def of_phone(
-    columns: str,
-    *,
-    account_id: str = "g.account_id",
-    sandbox: str = "g.sandbox",
-    phone: str = "g.phone",
-) -> str:
-    """Returns how PostgreSQL finds the opt-outs of one phone, for statements that ask about many: a
-    table expression of these columns (of `suppressions s`, separated by commas).
-    The other three name the phone.
-    """
-    return _OF_PHONE.format(columns=columns, account_id=account_id, sandbox=sandbox, phone=phone)

@@ -23,6 +23,7 @@ from heliograph.database.statements import (
     Row,
     SharingStatement,
     Text,
+    rows_by_key,
 )
 from heliograph.requests.tables import idempotency_keys
 
@@ -68,16 +69,20 @@ class _KeysSince(Row, frozen=True):
 
 
 _COLUMNS: Final = ", ".join(f"k.{name}" for name in StoredKey.__struct_fields__)
-# OFFSET 0 leaves PostgreSQL no way but to look into the index once for each, even where it takes
-# the table for empty.
+_OF_SCOPE: Final = rows_by_key(
+    idempotency_keys.name,
+    "*",
+    account_id="g.account_id",
+    sandbox="g.sandbox",
+    path="g.path",
+    key="g.key",
+)
 _FIND_KEYS: Final = SharingStatement(
     ScopedKey,
     _KeysSince,
     StoredKey,
     postgresql=f"""
-        SELECT {_COLUMNS} FROM :given AS g, LATERAL (SELECT * FROM idempotency_keys k
-            WHERE k.account_id = g.account_id AND k.sandbox = g.sandbox AND k.path = g.path
-                AND k.key = g.key OFFSET 0) AS k
+        SELECT {_COLUMNS} FROM :given AS g, LATERAL {_OF_SCOPE} AS k
         WHERE k.created_at_ms > :since_ms""",
     sqlite=f"""
         SELECT {_COLUMNS} FROM idempotency_keys k

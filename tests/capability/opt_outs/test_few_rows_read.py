@@ -15,7 +15,7 @@ from heliograph.campaigns import expand
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.database.arrays import literal
 from heliograph.database.hot import HotTx
-from heliograph.database.statements import BigInt, Nothing, Row, Statement
+from heliograph.database.statements import BigInt, Nothing, Row, Statement, rows_by_key
 from heliograph.inbound.receive import replies_sql
 from heliograph.messages.accept import read_sql
 from heliograph.messages.carrier import withdrawn_by_opt_out
@@ -23,7 +23,6 @@ from heliograph.messages.sweeps import opt_out
 from heliograph.messages.tables import sends
 from heliograph.opt_outs import OptOutOwner, OptOutSource, find_suppressed, opt_out_page, suppress
 from heliograph.opt_outs.due_notes import OptedOutPhone
-from heliograph.opt_outs.tables import of_phone
 from tests.support.capability.sending import House
 from tests.support.factories import awaited, phones
 
@@ -143,11 +142,17 @@ async def _asked(house: House, ask: Ask) -> tuple[int, int]:
         return len(found), (await _READ.rows(tx_hot, Nothing()))[0].count - before
 
 
+_OF_PHONE: Final = rows_by_key(
+    "suppressions",
+    "sender",
+    account_id="CAST(:account_id AS uuid)",
+    sandbox="false",
+    phone="g.phone",
+)
 _OF_PHONES: Final = f"""
     EXPLAIN (ANALYZE, FORMAT JSON) SELECT found.sender
     FROM unnest(CAST(:phones AS bigint[])) AS g (phone),
-        LATERAL {of_phone("s.sender", account_id="CAST(:account_id AS uuid)", sandbox="false")}
-        AS found"""
+        LATERAL {_OF_PHONE} AS found"""
 
 
 @pytest.mark.parametrize("counted_now", [False, True])

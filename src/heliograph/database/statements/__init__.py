@@ -18,9 +18,11 @@ fields' names as columns (or `:name` for the array of one field); its SQLite tex
 each of them, or once if it says `json_each(:given) AS g`, which is such a table too.
 
 An INSERT lists `columns_of` the Row that it stores, beside `SELECT * FROM :given AS g` or
-`VALUES (values_of)`: so it does not matter in which order the fields stand.
+`VALUES (values_of)`: so it does not matter in which order the fields stand. An `Insert` writes both
+by itself; a `TablesStatement` can run it as a part.
 """
 
+from heliograph.database.statements.lookup import rows_by_key
 from heliograph.database.statements.row import (
     AffectedRow,
     BigInt,
@@ -66,5 +68,6 @@ __all__ = [
     "Text",
     "columns_of",
     "portable",
+    "rows_by_key",
     "values_of",
 ]

@@ -3,8 +3,16 @@
 from typing import Final
 
 from heliograph.base.clock import DAY_MS
-from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Nothing, Row, Text
-from heliograph.opt_outs.tables import of_phone
+from heliograph.database.statements import (
+    BatchStatement,
+    BigInt,
+    Bool,
+    Id,
+    Nothing,
+    Row,
+    Text,
+    rows_by_key,
+)
 
 # To a phone: no two services answer each other faster. The confirmation of an opt-out waits for
 # nothing but the one before, for the person has a right to it.
@@ -79,12 +87,15 @@ class AskedPhone(Row, frozen=True):
     sender: Text
 
 
+_OPT_OUTS: Final = rows_by_key(
+    "suppressions", "sender", account_id="g.account_id", sandbox="g.sandbox", phone="g.phone"
+)
 SUPPRESSED: Final = BatchStatement(
     AskedPhone,
     TextingPhone,
     postgresql=f"""
         SELECT g.account_id, g.sandbox, g.phone
-        FROM :given AS g, LATERAL {of_phone("s.sender")} AS found
+        FROM :given AS g, LATERAL {_OPT_OUTS} AS found
         WHERE found.sender = '' OR found.sender = g.sender""",
     sqlite="""
         SELECT account_id, sandbox, phone FROM suppressions

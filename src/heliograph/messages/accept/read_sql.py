@@ -20,11 +20,11 @@ from heliograph.database.statements import (
     TablesStatement,
     Text,
     portable,
+    rows_by_key,
 )
 from heliograph.messages.accept.opt_out_lookups import mark_opt_out_lookup
 from heliograph.messages.accept.response import Send
 from heliograph.messages.queue.rank import HELD_FROM_US
-from heliograph.opt_outs.tables import of_phone
 from heliograph.requests import ScopedKey
 
 
@@ -109,6 +109,17 @@ class _SendId(Row, frozen=True):
     id: Id
 
 
+_SENDERS_REFUSED: Final = rows_by_key(
+    "suppressions", "sender", account_id="g.account_id", sandbox="g.sandbox", phone="g.phone"
+)
+_USED_KEY: Final = rows_by_key(
+    "idempotency_keys",
+    "key",
+    account_id="a.account_id",
+    sandbox="a.sandbox",
+    path="a.path",
+    key="a.key",
+)
 # In the order of the index, so that an account without opt-outs does not make the database look
 # through those of the others.
 _WALLET: Final = """
@@ -129,16 +140,14 @@ _LOCK_WALLETS: Final = BatchStatement(
 # The same before a batch is judged, telling also whether any of its Idempotency-Keys was ever used:
 # as good as never, and then there is nothing to look up. What a transaction that held the locks a
 # moment ago has used is not seen here: what stores the batch finds out, and who is refused looks
-# again. OFFSET 0 leaves PostgreSQL no way but to look into the index for each, even where it takes
-# the table for empty.
+# again.
 _LOCK_AND_LOOK: Final = TablesStatement(
     _LockAndLookUp,
     _LockedAndLookedUp,
     postgresql=mark_opt_out_lookup(f"""
-        SELECT {_WALLET}, EXISTS (SELECT FROM :asked AS a, LATERAL (SELECT FROM idempotency_keys k
-            WHERE k.account_id = a.account_id AND k.sandbox = a.sandbox AND k.path = a.path
-                AND k.key = a.key OFFSET 0) AS known) AS is_any_known,
-            EXISTS (SELECT FROM :recipients AS g, LATERAL {of_phone("")} AS found) AS is_any_out
+        SELECT {_WALLET},
+            EXISTS (SELECT FROM :asked AS a, LATERAL {_USED_KEY} AS known) AS is_any_known,
+            EXISTS (SELECT FROM :recipients AS g, LATERAL {_SENDERS_REFUSED} AS found) AS is_any_out
         FROM wallets WHERE account_id = ANY(:account_ids) ORDER BY account_id FOR UPDATE"""),
 )
 
@@ -158,7 +167,7 @@ _OPT_OUTS: Final = BatchStatement(
     _OptOut,
     postgresql=f"""
         SELECT g.account_id, g.sandbox, g.phone, found.sender
-        FROM :given AS g, LATERAL {of_phone("s.sender")} AS found""",
+        FROM :given AS g, LATERAL {_SENDERS_REFUSED} AS found""",
     sqlite="""
         SELECT s.account_id, s.sandbox, s.phone, s.sender FROM json_each(:given) AS g
             CROSS JOIN suppressions s ON s.account_id = g.account_id

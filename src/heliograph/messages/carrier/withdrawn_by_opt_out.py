@@ -11,9 +11,8 @@ from typing import Final
 
 from heliograph.base import ids
 from heliograph.database.hot import HotTx
-from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row
+from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row, rows_by_key
 from heliograph.messages.changes.collect import MessageRow
-from heliograph.opt_outs.tables import of_phone
 
 
 class _ReturningMessage(Row, frozen=True):
@@ -38,13 +37,16 @@ FOLDED_SENDER: Final = "ltrim(lower(s.sender), '+')"
 # a part of the condition that a message of the send `s` may be withdrawn by an opt-out
 MAY_BE_UNWANTED: Final = """s.type <> 'otp' AND NOT EXISTS (
     SELECT 1 FROM answering_sends a WHERE a.send_id = s.id AND a.outlives_opt_outs)"""
+_OPT_OUTS: Final = rows_by_key(
+    "suppressions", "id, sender", account_id="g.account_id", sandbox="g.sandbox", phone="g.phone"
+)
 # CROSS JOIN leaves SQLite no other way than to look into the index once for each.
 _OPTED_OUT: Final = BatchStatement(
     _ReturningMessage,
     _OptedOutOf,
     postgresql=f"""
         SELECT g.message_id, found.id AS opt_out_id
-        FROM :given AS g, LATERAL {of_phone("s.id, s.sender")} AS found, sends s
+        FROM :given AS g, LATERAL {_OPT_OUTS} AS found, sends s
         WHERE s.id = g.send_id AND {MAY_BE_UNWANTED}
             AND (found.sender = '' OR found.sender = {FOLDED_SENDER})""",
     sqlite=f"""

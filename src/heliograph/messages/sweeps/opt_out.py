@@ -18,6 +18,7 @@ from heliograph.database.statements import (
     SharingStatement,
     Statement,
     Text,
+    rows_by_key,
 )
 from heliograph.messages.carrier.withdrawn_by_opt_out import (
     FOLDED_SENDER,
@@ -30,7 +31,6 @@ from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
 from heliograph.messages.states import MESSAGE, QUEUED, VALIDITY_S
 from heliograph.messages.sweeps.sweep import fail_taken
 from heliograph.opt_outs.due_notes import OptedOutPhone
-from heliograph.opt_outs.tables import of_phone
 
 # of what is queued: what is older has failed, or is about to, for its validity is over
 _SPAN_MS: Final = VALIDITY_S[1] * 1_000
@@ -97,9 +97,15 @@ _COLUMNS: Final = """m.account_id, m.sandbox, m.recipient, m.id, m.send_id,
 # The oldest opt-out counts: what has passed it passes those that came later.
 _THE_OLDEST: Final = f"""
     (o.sender = '' OR o.sender = {FOLDED_SENDER}) ORDER BY o.id LIMIT 1) AS opt_out_id"""
-_ITS_PHONE: Final = {"account_id": "m.account_id", "sandbox": "m.sandbox", "phone": "m.recipient"}
+_OPT_OUTS: Final = rows_by_key(
+    "suppressions",
+    "id, sender",
+    account_id="m.account_id",
+    sandbox="m.sandbox",
+    phone="m.recipient",
+)
 _OPT_OUT_POSTGRESQL: Final = f"""
-    (SELECT o.id FROM {of_phone("s.id, s.sender", **_ITS_PHONE)} o WHERE {_THE_OLDEST}"""
+    (SELECT o.id FROM {_OPT_OUTS} o WHERE {_THE_OLDEST}"""
 _OPT_OUT_SQLITE: Final = f"""
     (SELECT o.id FROM suppressions o WHERE o.account_id = m.account_id
         AND o.sandbox = m.sandbox AND o.phone = m.recipient AND {_THE_OLDEST}"""

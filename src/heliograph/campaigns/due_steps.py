@@ -16,7 +16,8 @@ from heliograph.campaigns.tables import campaigns
 from heliograph.messages.groups import tally_of
 from heliograph.messages.tables import groups, tallies
 from heliograph.opt_outs.tables import opt_outs
-from heliograph.wallet.tables import counted_today, wallets
+from heliograph.wallet import daily_cap
+from heliograph.wallet.tables import wallets
 from heliograph.webhooks import Event, emit_to_listeners
 
 AT_WORK_MAX: Final = 1_000  # looked at at once; those that wait for credits come last
@@ -79,7 +80,7 @@ def quick_check(tx: Connection) -> QuickCheck:
 
 def running_campaigns(tx: Connection) -> list[RunningCampaign]:
     """Returns the campaigns that something can be done for, at most AT_WORK_MAX."""
-    today = {"today": clock.now_ms() // clock.DAY_MS}
+    now_ms = clock.now_ms()
     return [
         RunningCampaign(
             row.id,
@@ -91,9 +92,9 @@ def running_campaigns(tx: Connection) -> list[RunningCampaign]:
             rate=row.rate,
             held=bool(row.held),
             queued=int(row.queued),
-            can_go_on=_can_go_on(row.status_reason, row.waits_for, row.sms_credits, row.left_today),
+            can_go_on=_can_go_on(row, now_ms),
         )
-        for row in tx.execute(_AT_WORK, today)
+        for row in tx.execute(_AT_WORK)
     ]
 
 
@@ -104,7 +105,6 @@ def _at_work() -> sa.Select[Any]:
         .scalar_subquery(),
         0,
     )
-    spent = counted_today(wallets.c.spent_day, wallets.c.spent_credits)
     return (
         sa.select(
             campaigns.c.id,
@@ -118,7 +118,9 @@ def _at_work() -> sa.Select[Any]:
             queued.label("queued"),
             campaigns.c.waits_for,
             wallets.c.sms_credits,
-            (accounts.c.daily_credits - spent).label("left_today"),
+            wallets.c.spent_day,
+            wallets.c.spent_credits,
+            accounts.c.daily_credits,
         )
         .join_from(campaigns, groups, groups.c.id == campaigns.c.group_id)
         .join(wallets, wallets.c.account_id == campaigns.c.account_id)
@@ -132,16 +134,16 @@ def _at_work() -> sa.Select[Any]:
 _AT_WORK: Final = _at_work()
 
 
-def _can_go_on(
-    reason: str | None, waits_for: int | None, credits: int, left_today: int | None
-) -> bool:
+def _can_go_on(row: sa.Row[Any], now_ms: int) -> bool:
     """Returns whether there are credits for at least the next recipient, so that a campaign makes
     progress each time that it goes on.
     """
-    if reason not in (states.INSUFFICIENT_CREDITS, states.DAILY_CAP_REACHED):
+    if row.status_reason not in (states.INSUFFICIENT_CREDITS, states.DAILY_CAP_REACHED):
         return False
-    needed = waits_for or 1
-    return credits >= needed and (left_today is None or left_today >= needed)
+    needed = row.waits_for or 1
+    spent = daily_cap.counted_today(row.spent_day, row.spent_credits, now_ms)
+    left = daily_cap.left_today(row.daily_credits, spent)
+    return bool(row.sms_credits >= needed and (left is None or left >= needed))
 
 
 def go_on(tx: Connection, campaign: RunningCampaign) -> None:

@@ -2,19 +2,32 @@
 partner moves to its customers.
 """
 
+from typing import Final, NamedTuple
+
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts import by_id
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import RateLimited
-from heliograph.wallet.tables import counted_today, wallets
+from heliograph.wallet.tables import wallets
+
+_COUNTED: Final = sa.select(
+    wallets.c.spent_day, wallets.c.spent_credits, wallets.c.moved_day, wallets.c.moved_credits
+)
 
 
 class DailyCapReached(RateLimited):
     """The account has spent the credits that it may spend today (UTC)."""
 
     reason = "daily_cap_reached"
+
+
+def counted_today(day: int, credits: int, now_ms: int) -> int:
+    """Returns the credits that a wallet has counted on the day of `now_ms`. That is `credits`, if
+    they were counted on that day, and else 0. `day` is in days since 1970 (UTC).
+    """
+    return credits if day == now_ms // DAY_MS else 0
 
 
 def left_today(cap: int | None, spent: int) -> int | None:
@@ -51,16 +64,15 @@ def count_moved(
     Raises DailyCapReached; then the caller moves nothing.
     """
     today = now_ms // DAY_MS
-    spent = _credits_of_day(tx, partner_id, wallets.c.spent_day, wallets.c.spent_credits, today)
-    moved = _credits_of_day(tx, customer_id, wallets.c.moved_day, wallets.c.moved_credits, today)
+    spent = _of_today(tx, partner_id, now_ms).spent
+    customer = _of_today(tx, customer_id, now_ms)
     if credits > 0:
         refusal = refusal_to_spend(by_id(tx, partner_id).daily_credits, spent, credits, now_ms)
         if refusal is not None:
             raise refusal
         counted = credits
     else:
-        used = _credits_of_day(tx, customer_id, wallets.c.spent_day, wallets.c.spent_credits, today)
-        counted = -min(-credits, max(0, moved - used), spent)
+        counted = -min(-credits, max(0, customer.moved - customer.spent), spent)
     if counted:
         tx.execute(
             sa.update(wallets)
@@ -70,12 +82,20 @@ def count_moved(
         tx.execute(
             sa.update(wallets)
             .where(wallets.c.account_id == customer_id)
-            .values(moved_day=today, moved_credits=moved + counted)
+            .values(moved_day=today, moved_credits=customer.moved + counted)
         )
 
 
-def _credits_of_day(
-    tx: Connection, account_id: str, day: sa.Column[int], credits: sa.Column[int], today: int
-) -> int:
-    counted = sa.select(counted_today(day, credits)).where(wallets.c.account_id == account_id)
-    return int(tx.execute(counted, {"today": today}).scalar_one())
+class _OfToday(NamedTuple):
+    """Holds the credits that a wallet has counted today."""
+
+    spent: int
+    moved: int
+
+
+def _of_today(tx: Connection, account_id: str, now_ms: int) -> _OfToday:
+    row = tx.execute(_COUNTED.where(wallets.c.account_id == account_id)).one()
+    return _OfToday(
+        spent=counted_today(row.spent_day, row.spent_credits, now_ms),
+        moved=counted_today(row.moved_day, row.moved_credits, now_ms),
+    )

@@ -59,7 +59,7 @@ class WalletState(msgspec.Struct):
 
     def spent_today(self, now_ms: int) -> int:
         """Returns the credits that were spent on the day of `now_ms`."""
-        return self.spent_credits if self.spent_day == now_ms // DAY_MS else 0
+        return daily_cap.counted_today(self.spent_day, self.spent_credits, now_ms)
 
     def count_spent(self, credits: int, now_ms: int) -> None:
         """Counts credits as spent on the day of `now_ms`. They are taken from `sms_credits`

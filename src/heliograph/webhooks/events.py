@@ -5,10 +5,12 @@ There are two steps, because nobody listens to most changes: `load_listeners` re
 the accounts concerned, and `emit` stores what these want to hear.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
+import msgspec
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts import text_of_id
@@ -17,8 +19,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.json import encode
 from heliograph.database.hot import HotTx, run_in
 from heliograph.webhooks import events_sql
-from heliograph.webhooks.events_sql import EventAccount, ForEndpoint, ListeningEndpoint, StoredEvent
-from heliograph.webhooks.tables import ListenerWords
+from heliograph.webhooks.events_sql import EventAccount, ForEndpoint, NearEndpoint, StoredEvent
 
 EVENT_PREFIX: Final = "evt"
 DELIVERIES_WAIT: Final = "webhooks"  # something waits for an endpoint
@@ -46,16 +47,23 @@ class Listener(NamedTuple):
 
 
 class Listeners:
-    """Holds the endpoints that hear of some accounts."""
+    """Holds those of some endpoints that hear of the account beside which each stands."""
 
-    def __init__(self, endpoints: Iterable[ListeningEndpoint]) -> None:
+    def __init__(self, endpoints: Iterable[NearEndpoint]) -> None:
         self._by_account: dict[tuple[str, bool], list[Listener]] = {}
         self._text_ids: dict[str, str] = {}
         for one in endpoints:
-            self._text_ids[one.account_id] = text_of_id(one.account_id, is_customer=one.is_customer)
-            self._by_account.setdefault((one.account_id, one.sandbox), []).append(
-                Listener(one.endpoint_id, frozenset(one.kinds.split(",")), one.enabled)
-            )
+            if one.hears:
+                self._text_ids[one.account_id] = text_of_id(
+                    one.account_id, is_customer=one.parent_id is not None
+                )
+                self._by_account.setdefault((one.account_id, one.sandbox), []).append(
+                    Listener(
+                        one.endpoint_id,
+                        frozenset(one.kinds.split(",")),
+                        enabled=one.disabled_at_ms is None,
+                    )
+                )
 
     def __bool__(self) -> bool:
         return bool(self._by_account)
@@ -83,36 +91,41 @@ class EventRows(NamedTuple):
     missed: list[ForEndpoint]
 
 
+# not strict, for in JSON that SQLite writes a boolean is 0 or 1
+_DECODER: Final = msgspec.json.Decoder(tuple[NearEndpoint, ...], strict=False)
+
+
 @lru_cache(4_096)
-def _endpoints(account_id: str, listeners: str) -> tuple[ListeningEndpoint, ...]:
-    """Parses the text that `tables.LISTENERS_TEXT` made of the endpoints of an account (raw id)."""
-    found = []
-    for listener in listeners.split(";"):
-        words = ListenerWords(**dict(zip(ListenerWords._fields, listener.split(" "), strict=True)))
-        found.append(
-            ListeningEndpoint(
-                account_id,
-                is_customer=words.is_customer == "1",
-                endpoint_id=words.endpoint_id.replace("-", ""),
-                sandbox=words.sandbox == "1",
-                kinds=words.kinds,
-                enabled=words.enabled == "1",
-            )
+def _parse(endpoints: str) -> tuple[NearEndpoint, ...]:
+    return tuple(
+        msgspec.structs.replace(
+            one,
+            account_id=_raw(one.account_id),
+            parent_id=one.parent_id and _raw(one.parent_id),
+            endpoint_id=_raw(one.endpoint_id),
+            owner_id=_raw(one.owner_id),
         )
-    return tuple(found)
-
-
-def parse_listeners(listeners: Mapping[str, str]) -> Listeners:
-    """Returns who hears of these accounts, by the text of `tables.LISTENERS_TEXT` of each."""
-    return Listeners(
-        one for account_id, text in listeners.items() for one in _endpoints(account_id, text)
+        for one in _DECODER.decode(endpoints)
     )
+
+
+def _raw(id_: str) -> str:
+    """Returns a raw id. In JSON that PostgreSQL writes, it has hyphens."""
+    return id_.replace("-", "")
+
+
+def parse_listeners(endpoints: Iterable[str]) -> Listeners:
+    """Returns who hears of some accounts. Each text is a JSON array of the endpoints beside one of
+    them, with the names of `NearEndpoint`, as a statement reads them beside other rows of the
+    account. Raises msgspec.ValidationError for a text that is anything else.
+    """
+    return Listeners(chain.from_iterable(map(_parse, endpoints)))
 
 
 async def load_listeners(tx: HotTx, account_ids: Iterable[str]) -> Listeners:
     """Returns who hears of these accounts (raw ids)."""
     return Listeners(
-        await events_sql.LISTENERS.rows(
+        await events_sql.ENDPOINTS.rows(
             tx, [EventAccount(account_id) for account_id in sorted(set(account_ids))]
         )
     )

@@ -23,39 +23,38 @@ class EventAccount(Row, frozen=True):
     account_id: Id
 
 
-class ListeningEndpoint(Row, frozen=True):
-    """Describes an endpoint that hears of an account: the account's own, or its partner's. `kinds`
-    is comma-separated.
+class NearEndpoint(Row, frozen=True):
+    """Describes an endpoint beside an account: the account's own, or one of its partner
+    (`parent_id`). `owner_id` says whose it is. `kinds` is comma-separated.
     """
 
     account_id: Id
-    is_customer: Bool
+    parent_id: Id | None
     endpoint_id: Id
+    owner_id: Id
     sandbox: Bool
     kinds: Text
-    enabled: Bool
+    include_customers: Bool
+    disabled_at_ms: BigInt | None
+
+    @property
+    def hears(self) -> bool:
+        """Says whether it hears of the account. A partner's endpoint may want to hear of its
+        customers too.
+        """
+        return self.owner_id == self.account_id or self.include_customers
 
 
 _BEGUN_MISSED: Final = DELIVERY.begun_as(MISSED)
-_ENDPOINT: Final = "e.id AS endpoint_id, e.sandbox, e.kinds, e.disabled_at_ms IS NULL AS enabled"
-# A partner's endpoint may want to hear of its customers too.
-LISTENERS: Final = BatchStatement(
+_ENDPOINTS: Final = """
+    SELECT a.id AS account_id, a.parent_id, e.id AS endpoint_id, e.account_id AS owner_id,
+        e.sandbox, e.kinds, e.include_customers, e.disabled_at_ms
+    FROM {accounts} JOIN webhook_endpoints e ON e.account_id IN (a.id, a.parent_id)"""
+ENDPOINTS: Final = BatchStatement(
     EventAccount,
-    ListeningEndpoint,
-    postgresql=f"""
-        SELECT a.id AS account_id, a.parent_id IS NOT NULL AS is_customer, {_ENDPOINT}
-        FROM :given AS g JOIN accounts a ON a.id = g.account_id
-            JOIN webhook_endpoints e ON e.account_id = a.id
-        UNION ALL
-        SELECT a.id AS account_id, true AS is_customer, {_ENDPOINT}
-        FROM :given AS g JOIN accounts a ON a.id = g.account_id
-            JOIN webhook_endpoints e ON e.account_id = a.parent_id
-        WHERE e.include_customers""",
-    sqlite=f"""
-        SELECT a.id AS account_id, a.parent_id IS NOT NULL AS is_customer, {_ENDPOINT}
-        FROM accounts a JOIN webhook_endpoints e ON e.account_id = a.id
-            OR (e.account_id = a.parent_id AND e.include_customers)
-        WHERE a.id = :account_id""",
+    NearEndpoint,
+    postgresql=_ENDPOINTS.format(accounts=":given AS g JOIN accounts a ON a.id = g.account_id"),
+    sqlite=_ENDPOINTS.format(accounts="accounts a") + " WHERE a.id = :account_id",
 )
 
 

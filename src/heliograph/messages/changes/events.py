@@ -22,9 +22,9 @@ def listeners_of_changes(changes: Changes) -> Listeners:
     """Returns who hears of the accounts whose messages have moved on."""
     return parse_listeners(
         {
-            row.account_id: row.locked.listeners
+            row.locked.endpoints
             for row in changes.messages.values()
-            if row.locked is not None and row.locked.listeners is not None and any(_reached(row))
+            if row.locked is not None and row.locked.endpoints is not None and any(_reached(row))
         }
     )
 
@@ -33,7 +33,7 @@ def events_of(changes: Changes, listeners: Listeners) -> list[Event]:
     """Returns the events that they want to hear."""
     found = list[Event]()
     for row in changes.messages.values():
-        if row.locked is not None and row.locked.listeners is not None:
+        if row.locked is not None and row.locked.endpoints is not None:
             found += [
                 _event(row, row.locked, status, at_ms)
                 for status, at_ms in _reached(row)

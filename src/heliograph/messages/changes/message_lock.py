@@ -13,12 +13,6 @@ from heliograph.database.statements import (
     Statement,
     Text,
 )
-from heliograph.webhooks.tables import (
-    ENDPOINTS_EXIST,
-    LISTENERS_TEXT,
-    LISTENERS_TEXT_SQLITE,
-    LISTENS,
-)
 
 
 class MessageIds(Row, frozen=True):
@@ -32,9 +26,9 @@ class MessageIds(Row, frozen=True):
 
 
 class LockedMessage(Row, frozen=True):
-    """Holds a message under lock. `listeners` holds the endpoints that hear of its account, in the
-    form that `webhooks.parse_listeners` takes. The fields that follow it are what an event shows
-    besides, and are read only if there are such endpoints.
+    """Holds a message under lock. `endpoints` holds the webhook endpoints of its account and of the
+    account's partner, in the form that `webhooks.parse_listeners` takes. The fields that follow it
+    are what an event shows besides, and are read only if there are such endpoints.
     """
 
     id: Id
@@ -51,7 +45,7 @@ class LockedMessage(Row, frozen=True):
     error_code: Text | None
     error_message: Text | None
     group_id: Int | None
-    listeners: Text | None
+    endpoints: Text | None
     type: Text | None
     sender: Text | None
     country_code: Text | None
@@ -65,19 +59,25 @@ class LockedMessage(Row, frozen=True):
     campaign_id: Id | None
 
 
+# the members of a JSON object (`webhooks.parse_listeners`) of the endpoint `e` and the account `a`
+_ENDPOINT: Final = """
+    'account_id', a.id, 'parent_id', a.parent_id, 'endpoint_id', e.id, 'owner_id', e.account_id,
+    'sandbox', e.sandbox, 'kinds', e.kinds, 'include_customers', e.include_customers,
+    'disabled_at_ms', e.disabled_at_ms"""
 # SQLite is asked once for all: an execution costs as much as a row. While there is no endpoint at
-# all, nobody is looked for.
-_SHOWN: Final = f"""heard AS (
-        SELECT a.id, {{listeners}} AS listeners FROM (SELECT DISTINCT account_id FROM m
-            WHERE {ENDPOINTS_EXIST}) d
-        JOIN accounts a ON a.id = d.account_id JOIN webhook_endpoints e ON {LISTENS} GROUP BY a.id)
+# all, none is looked for.
+_SHOWN: Final = """near AS (
+        SELECT a.id, {endpoints} AS endpoints FROM (SELECT DISTINCT account_id FROM m
+            WHERE (SELECT EXISTS (SELECT 1 FROM webhook_endpoints))) d
+        JOIN accounts a ON a.id = d.account_id
+        JOIN webhook_endpoints e ON e.account_id IN (a.id, a.parent_id) GROUP BY a.id)
     SELECT m.id, m.send_id, m.account_id, m.sandbox, m.recipient, m.status, m.segments, m.credits,
         m.refunded, m.parts_accepted,
-        m.parts_delivered, m.error_code, m.error_message, m.group_id, h.listeners, s.type,
+        m.parts_delivered, m.error_code, m.error_message, m.group_id, n.endpoints, s.type,
             s.sender, m.country_code, s.text, s.encoding,
         s.reference, s.created_at_ms, m.sent_at_ms, m.delivered_at_ms, m.failed_at_ms, g.campaign_id
-    FROM m LEFT JOIN heard h ON h.id = m.account_id LEFT JOIN sends s ON s.id = CASE
-        WHEN h.listeners IS NOT NULL THEN m.send_id END
+    FROM m LEFT JOIN near n ON n.id = m.account_id LEFT JOIN sends s ON s.id = CASE
+        WHEN n.endpoints IS NOT NULL THEN m.send_id END
     LEFT JOIN groups g ON g.id = s.group_id ORDER BY m.id"""
 _LOCK_MESSAGES: Final = Statement(
     MessageIds,
@@ -85,11 +85,11 @@ _LOCK_MESSAGES: Final = Statement(
     postgresql=f"""
         WITH m AS (SELECT * FROM messages WHERE id = ANY(:ids) AND id >= :first AND id <= :last
             ORDER BY id FOR UPDATE),
-        {_SHOWN.format(listeners=LISTENERS_TEXT)}""",
+        {_SHOWN.format(endpoints=f"json_agg(json_build_object({_ENDPOINT}))::text")}""",
     sqlite=f"""
         WITH m AS MATERIALIZED (SELECT messages.* FROM json_each(:ids) j
             JOIN messages ON messages.id = j.value),
-        {_SHOWN.format(listeners=LISTENERS_TEXT_SQLITE)}""",
+        {_SHOWN.format(endpoints=f"json_group_array(json_object({_ENDPOINT}))")}""",
 )
 
 

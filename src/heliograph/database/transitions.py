@@ -11,10 +11,23 @@ each of its rows has a state of its own. Code asks with `allows`, or with `moved
 states when it is imported. `sources` names the states that a refusal mentions.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
 NO_ROW: Final = "[*]"  # before a thing is stored, and after its row is deleted
+
+
+def is_one_of(expression: str, words: Collection[str]) -> str:
+    """Returns the SQL condition that an expression, such as the name of a column, has one of these
+    words of ours. Raises ValueError if there is none, or if one is more than a word.
+
+    >>> is_one_of("m.status", ["sent", "delivered"])
+    "m.status IN ('sent', 'delivered')"
+    """
+    if not words or not all(word.isidentifier() for word in words):
+        raise ValueError(f"must be words, not {words!r}")
+    quoted = ", ".join(f"'{word}'" for word in words)
+    return f"{expression} = {quoted}" if len(words) == 1 else f"{expression} IN ({quoted})"
 
 
 class Arrow(NamedTuple):
@@ -116,9 +129,7 @@ class Transitions:
         if self._conditions is not None:
             each = [f"({self._conditions[state].replace('{of}', of)})" for state in states]
             return each[0] if len(each) == 1 else f"({' OR '.join(each)})"
-        if len(states) == 1:
-            return f"{of}{self._column} = '{states[0]}'"
-        return f"{of}{self._column} IN ({', '.join(map(repr, states))})"
+        return is_one_of(f"{of}{self._column}", states)
 
     def may_become(self, *to: str, of: str = "") -> str:
         """Returns the SQL condition that a row is in a state from which the table allows `to`; or
@@ -137,7 +148,7 @@ class Transitions:
         """
         stored = f"{of}{self._column}"
         moves = [
-            f"({stored} = '{was}' AND {new} IN ({', '.join(map(repr, self.moves[was]))}))"
+            f"({stored} = '{was}' AND {is_one_of(new, self.moves[was])})"
             for was in self.states
             if self.moves.get(was)
         ]

@@ -95,11 +95,13 @@ FINAL_RECEIPTS: Final = frozenset(FAILED_BY_RECEIPT) | {ReceiptState.DELIVRD}
 
 class FailureCode(NamedTuple):
     """Describes an `error.code` of failed messages. `cause` says what fails a message with this
-    code besides receipts, which stand in FAILED_BY_RECEIPT.
+    code besides receipts, which stand in FAILED_BY_RECEIPT. `keeps_back` says whether a message
+    can fail with it that no carrier has accepted.
     """
 
     message: str
     cause: str = ""
+    keeps_back: bool = True
 
 
 FAILURE_CODES: Final[Mapping[str, FailureCode]] = {
@@ -107,14 +109,18 @@ FAILURE_CODES: Final[Mapping[str, FailureCode]] = {
         "The carrier refused the message.",
         "the carrier refused it at submit, or a temporary fault lasted longer than the tries",
     ),
-    "undeliverable": FailureCode("The message could not be delivered to the handset."),
+    "undeliverable": FailureCode(
+        "The message could not be delivered to the handset.", keeps_back=False
+    ),
     "expired": FailureCode(
         "The message was not delivered within its validity.",
         "it was still queued when its validity ended",
     ),
-    "rejected": FailureCode("The network rejected the message."),
+    "rejected": FailureCode("The network rejected the message.", keeps_back=False),
     "unknown": FailureCode(
-        "What became of the message is not known.", "it was in doubt until its validity ended"
+        "What became of the message is not known.",
+        "it was in doubt until its validity ended",
+        keeps_back=False,
     ),
     "canceled": FailureCode(
         "The message was canceled.",
@@ -130,6 +136,8 @@ FAILURE_CODES: Final[Mapping[str, FailureCode]] = {
     ),
 }
 ERROR_MESSAGES: Final[dict[str, str]] = {code: each.message for code, each in FAILURE_CODES.items()}
+
+KEPT_BACK: Final = tuple(code for code, each in FAILURE_CODES.items() if each.keeps_back)
 
 
 def all_parts(segments: int) -> int:

@@ -11,20 +11,12 @@ import sqlalchemy as sa
 from heliograph.database.database import RawId, metadata
 from heliograph.database.postgresql.table_options import only_where
 from heliograph.database.pruning import PruningRule
-from heliograph.messages.states import MESSAGE, SEGMENT
+from heliograph.database.transitions import is_one_of
+from heliograph.messages.states import FAILURE_CODES, MESSAGE, SEGMENT
 
 SEND_TYPES = ("sms", "otp", "campaign")
 STATUSES = MESSAGE.states
-ERROR_CODES = (
-    "carrier_rejected",
-    "undeliverable",
-    "expired",
-    "rejected",
-    "unknown",
-    "canceled",
-    "blocked",
-    "no_route",
-)
+ERROR_CODES = tuple(FAILURE_CODES)
 DECISIONS = ("sent", "delivered", "undeliverable", "canceled", "resent", "receipt")
 GROUP_ID = sa.Integer  # small: each message has a place for it
 
@@ -137,7 +129,7 @@ sends = sa.Table(
     ),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.Column("group_id", GROUP_ID, nullable=True),
-    sa.CheckConstraint(f"type IN ({', '.join(map(repr, SEND_TYPES))})", name="sends_type"),
+    sa.CheckConstraint(is_one_of("type", SEND_TYPES), name="sends_type"),
     sa.Index("sends_by_account", "account_id", "sandbox", "id"),
     sa.Index(
         "sends_by_reference",
@@ -367,9 +359,7 @@ operator_decisions = sa.Table(
     sa.Column("decided_by", sa.String(64), nullable=False),
     sa.Column("reason", sa.String(255), nullable=False),
     sa.Column("decided_at_ms", sa.BigInteger, nullable=False),
-    sa.CheckConstraint(
-        f"decision IN ({', '.join(map(repr, DECISIONS))})", name="operator_decisions_decision"
-    ),
+    sa.CheckConstraint(is_one_of("decision", DECISIONS), name="operator_decisions_decision"),
     sa.Index("operator_decisions_by_message", "message_id"),
 )
 

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from heliograph.database.database import RawId, metadata
 from heliograph.database.postgresql.table_options import only_where
+from heliograph.database.transitions import is_one_of
 
 ENTRY_TYPES = (
     "topup",
@@ -119,9 +120,7 @@ ledger_entries = sa.Table(
     sa.Column("description", sa.String(255), nullable=False),
     sa.Column("reference", sa.String(128), nullable=True),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
-    sa.CheckConstraint(
-        f"type IN ({', '.join(repr(kind) for kind in ENTRY_TYPES)})", name="ledger_entries_type"
-    ),
+    sa.CheckConstraint(is_one_of("type", ENTRY_TYPES), name="ledger_entries_type"),
     sa.CheckConstraint("account_id <> counterpart_id", name="ledger_entries_two_sides"),
     sa.CheckConstraint(
         "balance_after_minor >= 0 AND credits_after >= 0", name="ledger_entries_never_negative"
@@ -187,10 +186,3 @@ prices = sa.Table(
     sa.Column("credits", sa.BigInteger, nullable=False),
     sa.CheckConstraint("amount_minor > 0 AND credits > 0", name="prices_positive"),
 )
-
-
-def counted_today(day: sa.Column[int], credits: sa.Column[int]) -> sa.Case[int]:
-    """Returns the credits that a wallet has counted on the day `today`, a parameter: none, if what
-    it counts last was on another day.
-    """
-    return sa.case((day == sa.bindparam("today", type_=sa.Integer), credits), else_=0)

@@ -6,7 +6,7 @@ to `webhook_deliveries`. So the queue holds only what is still to be done, and a
 backlog lies in a range of its own.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -14,6 +14,7 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.ids import LATER_MS
 from heliograph.database.database import RawId, metadata
 from heliograph.database.pruning import PruningRule
+from heliograph.database.transitions import is_one_of
 from heliograph.webhooks.states import DELIVERED, EXHAUSTED, MISSED, REASONS
 
 MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED = (
@@ -67,7 +68,7 @@ webhook_endpoints = sa.Table(
     ),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.CheckConstraint(
-        f"disabled_reason IN ({', '.join(map(repr, REASONS))})",
+        is_one_of("disabled_reason", REASONS),
         name="webhook_endpoints_disabled_reason",
     ),
     sa.CheckConstraint(
@@ -149,40 +150,4 @@ KEPT: Final = (
     PruningRule("webhook_deliveries", "at_ms", KEPT_MS),
     PruningRule("webhook_attempts", "id", KEPT_MS),
     PruningRule("webhook_events", "id", EVENTS_KEPT_MS),
-)
-
-ENDPOINTS_EXIST: Final = "(SELECT EXISTS (SELECT 1 FROM webhook_endpoints))"
-
-
-class ListenerWords(NamedTuple):
-    """Holds the words of an endpoint in the text of `LISTENERS_TEXT`; or the SQL that gives each
-    of them, where the text is made.
-    """
-
-    endpoint_id: str
-    sandbox: str
-    enabled: str
-    is_customer: str
-    kinds: str
-
-
-def _listener(as_number: str = "") -> str:
-    """Returns the SQL of an endpoint's words. `as_number` stands behind each boolean."""
-    return " || ' ' || ".join(
-        ListenerWords(
-            endpoint_id="e.id",
-            sandbox=f"e.sandbox{as_number}",
-            enabled=f"(e.disabled_at_ms IS NULL){as_number}",
-            is_customer=f"(a.parent_id IS NOT NULL){as_number}",
-            kinds="e.kinds",
-        )
-    )
-
-
-# The endpoints `e` that hear of the account `a`, as one text, which `events.parse_listeners` reads:
-# for statements that read an account's rows anyway.
-LISTENERS_TEXT: Final = f"string_agg({_listener('::int')}, ';')"
-LISTENERS_TEXT_SQLITE: Final = f"group_concat({_listener()}, ';')"
-LISTENS: Final = (
-    "e.account_id IN (a.id, a.parent_id) AND (e.account_id = a.id OR e.include_customers)"
 )

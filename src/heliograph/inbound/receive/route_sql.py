@@ -14,7 +14,8 @@ from heliograph.database.statements import (
     SmallInt,
     Text,
 )
-from heliograph.messages.states import DELIVERED, IN_DOUBT, MESSAGE, SEGMENT, SENT, SUBMITTING
+from heliograph.database.transitions import is_one_of
+from heliograph.messages.states import DELIVERED, IN_DOUBT, KEPT_BACK, SENT, SUBMITTING
 
 
 class OurNumber(Row, frozen=True):
@@ -127,10 +128,10 @@ _LATEST_SQLITE: Final = f"""(
     ORDER BY rowid DESC LIMIT {_LOOKED_AT_MAX})"""
 # Nobody answers a text that has never left: one that waits, was canceled, or was refused. What a
 # carrier is just being given, or may have, counts.
-_HAS_LEFT: Final = f"""({MESSAGE.is_in(SENT, DELIVERED, of="m.")} OR m.parts_accepted <> 0
-    OR m.error_code NOT IN ('blocked', 'canceled', 'carrier_rejected', 'expired', 'no_route')
+_HAS_LEFT: Final = f"""({is_one_of("m.status", (SENT, DELIVERED))} OR m.parts_accepted <> 0
+    OR NOT {is_one_of("m.error_code", KEPT_BACK)}
     OR EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id
-        AND {SEGMENT.is_in(SUBMITTING, IN_DOUBT, of="i.")}))"""
+        AND {is_one_of("i.state", (SUBMITTING, IN_DOUBT))}))"""
 # Ids are in the order in which messages were accepted. One of a large send may leave hours after
 # another account's that was accepted later, and then its phone has it last.
 _LEFT_AT: Final = """coalesce(m.sent_at_ms,

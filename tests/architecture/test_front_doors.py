@@ -10,13 +10,14 @@ import ast
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
-from typing import Any, get_args, get_origin
+from typing import Any, cast, get_args, get_origin
 
 import sqlalchemy as sa
 
 from heliograph.database.statements import BatchStatement, Statement, TablesStatement
+from heliograph.database.transitions import Transitions
 from tests.support.doors import handed_out, is_handed_out
 from tests.support.imports import Import, all_imports, imports_of, is_module, names_of
 from tests.support.sources import PACKAGE, ROOT, Source, nodes_of, sources
@@ -29,23 +30,12 @@ ALL_DOORS_OPEN = {
 OPEN_FILES = {
     "tables": "statements join, and keys refer to, the tables of rooms below",
 }
+# whole statements, which a room above runs, and whose text it cannot read
 STATEMENTS_FOR_OTHERS = {
     "heliograph.requests: INSERT_KEYS": "the one writer of Idempotency-Keys, which other rooms"
     " run in their own transactions",
     "heliograph.wallet: INSERT_ENTRIES": "the one writer of ledger entries, which the room of sends"
     " runs in its own transactions",
-}
-# parts of statements that a `tables.py` hands out: each stands in a hot statement of another room,
-# which asks for its own rows and for these at once, where a second statement would cost a turn
-SQL_OF_TABLES = {
-    "heliograph.opt_outs.tables: of_phone": "how the opt-outs of one phone are found: the one way"
-    " for all statements that ask about many phones",
-    "heliograph.wallet.tables: counted_today": "the one rule of what a wallet has counted today;"
-    " the search for campaigns that may go on selects by it",
-    "heliograph.webhooks.tables: ENDPOINTS_EXIST": "who hears of a message is read with it",
-    "heliograph.webhooks.tables: LISTENERS_TEXT": "likewise, on PostgreSQL",
-    "heliograph.webhooks.tables: LISTENERS_TEXT_SQLITE": "likewise, on SQLite",
-    "heliograph.webhooks.tables: LISTENS": "likewise",
 }
 # functions and fields by which a front door hands out a query or a part of one
 QUERIES_FOR_OTHERS = {
@@ -56,11 +46,13 @@ QUERIES_FOR_OTHERS = {
     "heliograph.jobs.row_changes: redact": "likewise",
 }
 STATEMENTS = (BatchStatement, Statement, TablesStatement, sa.ClauseElement)
+CONTAINERS = {tuple, list, set, frozenset}  # a NamedTuple is a row
 # how a statement begins, or a part of one, or a comment in one
 SQL_TEXT = re.compile(
     r"\s*((SELECT|INSERT|UPDATE|DELETE|WITH|FROM|WHERE|JOIN|SET|VALUES|RETURNING|ORDER BY"
     r"|ON CONFLICT)\s|/\*|--)"
 )
+SQL_OF_TRANSITIONS = {"is_in", "may_become", "may_store"}
 # a page that a reader takes in at once; beyond it a module, which says whose its names are, is
 # handed out in place of names
 NAMES_MAX = 40
@@ -141,15 +133,53 @@ def test_no_front_door_hands_out_sql() -> None:
 
 
 def test_a_room_takes_tables_and_values_from_the_tables_of_another_and_no_sql() -> None:
-    handed = {
-        f"{found.module}: {found.name}"
-        for found in all_imports()
-        if found.name
-        and found.module.rpartition(".")[2] in OPEN_FILES
-        and found.module.split(".")[1] != found.path.split("/")[0]
-        and _is_part_of_sql(getattr(importlib.import_module(found.module), found.name))
-    }
-    assert handed == set(SQL_OF_TABLES), "\n".join(sorted(handed ^ set(SQL_OF_TABLES)))
+    handed = [
+        f"{source.path}: {module}.{name}"
+        for source in sources(PACKAGE)
+        for module, name in _uses(source)
+        if module.startswith("heliograph.")
+        and module.rpartition(".")[2] in OPEN_FILES
+        and module.split(".")[1] != source.path.split("/")[0]
+        and _is_part_of_sql(getattr(importlib.import_module(module), name))
+    ]
+    assert not handed, "\n".join(sorted(handed))
+
+
+def test_only_the_room_of_a_state_asks_for_it_in_sql() -> None:
+    """Others name the states, and write conditions on them by themselves."""
+    asked = [
+        f"{source.path}: {module}.{name}.{node.attr}"
+        for source in sources(PACKAGE)
+        for module, name in _uses(source)
+        if module.startswith("heliograph.")
+        and module.split(".")[1] != source.path.split("/")[0]
+        and isinstance(getattr(importlib.import_module(module), name, None), Transitions)
+        for node in nodes_of(source.tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in SQL_OF_TRANSITIONS
+        and ast.unparse(node.value).rpartition(".")[2] == name
+    ]
+    assert not asked, "\n".join(sorted(asked))
+
+
+def test_nobody_reads_the_text_of_a_statement() -> None:
+    """A statement is run as it is declared. Only the room `database` makes one of another."""
+    read = [
+        f"{source.path}: {ast.unparse(node)}"
+        for source in sources(PACKAGE)
+        if not source.path.startswith("database/")
+        for node in nodes_of(source.tree)
+        if isinstance(node, ast.Attribute)
+        and (
+            node.attr == "_part_for"
+            or (
+                node.attr in ("postgresql", "sqlite")
+                and isinstance(node.value, ast.Name)
+                and node.value.id.isupper()
+            )
+        )
+    ]
+    assert not read, "\n".join(sorted(read))
 
 
 def test_no_module_that_is_handed_out_has_sql_under_a_public_name() -> None:
@@ -183,6 +213,10 @@ def test_no_front_door_hands_out_a_function_of_queries() -> None:
 
 
 def _is_sql(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return any(_is_sql(each) for each in value.values())
+    if type(value) in CONTAINERS:
+        return any(_is_sql(each) for each in cast(Collection[object], value))
     is_text = isinstance(value, str) and SQL_TEXT.match(value) is not None
     return is_text or isinstance(value, STATEMENTS)
 
@@ -193,6 +227,10 @@ def _is_part_of_sql(value: object) -> bool:
     """
     if isinstance(value, str):
         return re.fullmatch(r"[\w.-]*", value) is None
+    if isinstance(value, Mapping):
+        return any(_is_part_of_sql(each) for each in value.values())
+    if type(value) in CONTAINERS:
+        return any(_is_part_of_sql(each) for each in cast(Collection[object], value))
     is_table_or_class = isinstance(value, sa.Table) or inspect.isclass(value)
     return not is_table_or_class and (isinstance(value, STATEMENTS) or inspect.isfunction(value))
 

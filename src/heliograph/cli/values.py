@@ -361,6 +361,9 @@ def listen_options(port: int = 8080) -> list[click.Parameter]:
 def read_password(file: str | None, *, of: str) -> str:
     """Reads a password from a file's first line (`-` is standard input), or else asks for it: it is
     never an argument, which every user of the machine sees.
+
+    Raises UsageError where nobody can be asked, BadParameter for a file that cannot be read or
+    begins with an empty line.
     """
     if file is None:
         if not sys.stdin.isatty():

@@ -65,7 +65,9 @@ def run_path_form_once(
 def run_user_form_once(
     tx: Connection, request: PageRequest, user_id: str, effect: Callable[[Connection], ApiResponse]
 ) -> ApiResponse:
-    """Does what `run_form_once` does for a form of no account: a user's (raw id), or NOBODY's."""
+    """Does what `run_form_once` does for a form of no account: a user's (raw id), or NOBODY's.
+    Raises Conflict for a form that was sent before with other fields.
+    """
     scoped_key = _key_of_user(request, user_id)
     try:
         return run_once(tx, scoped_key, _form_digest(request), effect, is_counted=False)

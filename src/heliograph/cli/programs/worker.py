@@ -11,7 +11,7 @@ def work(
     run: CommandRun, kind: str, carrier: str | None, metrics_host: str, metrics_port: int | None
 ) -> None:
     """Runs a process that sends until it is stopped. `kind` is one of those in
-    `database/leases.py`.
+    `database/leases.py`. Raises Failure when what it would serve is served already.
     """
     from heliograph.processes import logs, worker
 

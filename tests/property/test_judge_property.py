@@ -12,7 +12,7 @@ from heliograph.base.errors import ServiceError
 from heliograph.carriers import GENERAL, SIMULATOR_ID, current_rates, routing
 from heliograph.messages.accept.judge import AcceptedSend, AccountFacts, WalletState, judge
 from heliograph.messages.accept.request import SendRequest
-from heliograph.messages.accept.response import Send, exceptions_of, response_of_send
+from heliograph.messages.accept.response import Send, SendExceptions, response_of_send
 from heliograph.messages.accept.tariff import Tariff
 from tests.support.factories import send_request
 
@@ -179,7 +179,7 @@ def test_the_answer_has_an_id_for_each_recipient_where_it_stands(story: Story) -
             credits_required=verdict.priced.credits_required,
             credits_used=verdict.credits_used,
             credits_remaining=verdict.credits_remaining,
-            exceptions=exceptions_of(verdict.rejected, verdict.duplicates),
+            exceptions=SendExceptions(verdict.rejected, verdict.duplicates).stored(),
             created_at_ms=NOW_MS,
         )
         answer = response_of_send(send, dry_run=request.dry_run)

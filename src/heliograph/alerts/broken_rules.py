@@ -16,6 +16,7 @@ from heliograph.base.clock import MINUTE_MS
 from heliograph.base.short_texts import shorten
 from heliograph.carriers import SIMULATOR_ID, LinkState
 from heliograph.monitoring import SAMPLES_LATE_MS, ServiceFigures, carrier_checks, service_figures
+from heliograph.wallet import alarm
 from heliograph.webhooks import endpoints
 
 FOUND_MAX: Final = 20  # of one rule: when all of them break at once, more letters tell no more
@@ -127,7 +128,7 @@ def _low_wallets(check: _RuleCheck, _: int) -> Iterator[Breach]:
     wallets = wallet.wallets_of(check.tx, [each.account.id for each in watched])
     for each in watched:
         has = wallets[each.account.id].visible_figures.sms_credits
-        if has < each.credits_min and each.account.closed_at_ms is None:
+        if alarm.is_below(has, each.credits_min) and each.account.closed_at_ms is None:
             yield Breach(
                 AlertKind.WALLET_LOW,
                 each.account.id,

@@ -25,6 +25,7 @@ from heliograph.database.hot import run_in
 from heliograph.database.reads import stream, stream_records
 from heliograph.jobs.erase_inbound import inbound_changes
 from heliograph.jobs.row_changes import RowChange, delete_rows, redact
+from heliograph.messages.accept import SendExceptions, read_exceptions
 from heliograph.messages.tables import (
     carrier_refs,
     groups,
@@ -350,12 +351,12 @@ def _sends(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChang
 
 
 def _without(quoted: Quoted, exceptions: str) -> str:
-    parsed = json.loads(exceptions)
-    parsed["rejected"] = [
-        [index, ERASED if quoted.stands_in(recipient) else recipient, reason]
-        for index, recipient, reason in parsed["rejected"]
+    read = read_exceptions(exceptions)
+    rejected = [
+        each._replace(recipient=ERASED) if quoted.stands_in(each.recipient) else each
+        for each in read.rejected
     ]
-    return json.dumps(parsed, separators=(",", ":"), ensure_ascii=False)
+    return SendExceptions(rejected, read.duplicates).stored() or ""
 
 
 def _messages(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:

@@ -22,7 +22,11 @@ from heliograph.messages.accept.request import (
     answer_to,
     read_send_request,
 )
-from heliograph.messages.accept.response import response_of_send
+from heliograph.messages.accept.response import (
+    SendExceptions,
+    read_exceptions,
+    response_of_send,
+)
 from heliograph.messages.accept.route_in_words import route_in_words
 from heliograph.messages.accept.route_lookup import look_up_route
 from heliograph.messages.accept.tariff import Tariff
@@ -44,6 +48,7 @@ __all__ = [
     "Chunker",
     "Replier",
     "Reply",
+    "SendExceptions",
     "SendRequest",
     "SendResult",
     "Tariff",
@@ -54,6 +59,7 @@ __all__ = [
     "load_tariff",
     "look_up_route",
     "mark_opt_out_lookup",
+    "read_exceptions",
     "read_send_request",
     "response_of_send",
     "route_in_words",

@@ -17,7 +17,7 @@ from heliograph.messages.accept.judge import AcceptedSend, AccountFacts, WalletS
 from heliograph.messages.accept.opted_out import NOBODY, OptedOut, phones_opted_out
 from heliograph.messages.accept.read_sql import LockedWallet
 from heliograph.messages.accept.request import SendRequest
-from heliograph.messages.accept.response import Send, exceptions_of
+from heliograph.messages.accept.response import Send, SendExceptions
 from heliograph.messages.accept.store_sql import (
     BatchRows,
     MessageColumns,
@@ -366,7 +366,7 @@ def send_of(accepted: AcceptedSend, send_id: str, now_ms: int) -> Send:
         credits_required=accepted.priced.credits_required,
         credits_used=accepted.credits_used,
         credits_remaining=accepted.credits_remaining,
-        exceptions=exceptions_of(accepted.rejected, accepted.duplicates),
+        exceptions=SendExceptions(accepted.rejected, accepted.duplicates).stored(),
         created_at_ms=now_ms,
     )
 

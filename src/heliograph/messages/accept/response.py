@@ -2,10 +2,12 @@
 the same by construction.
 """
 
-import json
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from heliograph.base import clock, ids
+from heliograph.base.json import encode
 from heliograph.database.statements import BigInt, Bool, Id, Int, Row, SmallInt, Text
 
 
@@ -48,33 +50,42 @@ class RepeatedRecipient(NamedTuple):
     first: int
 
 
-NO_EXCEPTIONS: Final[dict[str, list[Any]]] = {"rejected": [], "duplicates": []}
-
-
-def exceptions_of(
-    rejected: list[RejectedRecipient], duplicates: list[RepeatedRecipient]
-) -> str | None:
-    """Returns what the ids alone do not tell: which recipients were rejected and why, and which
-    repeat another one, by index.
+class SendExceptions(msgspec.Struct):
+    """Holds what the ids of a send alone do not tell: which recipients were rejected, and which
+    repeat another one. It is stored as JSON, in `sends.exceptions`.
     """
-    if not rejected and not duplicates:
-        return None
-    # in UTF-8: an escape of ASCII takes three times as much
-    return json.dumps(
-        {"rejected": rejected, "duplicates": duplicates}, separators=(",", ":"), ensure_ascii=False
-    )
+
+    rejected: list[RejectedRecipient]
+    duplicates: list[RepeatedRecipient]
+
+    def stored(self) -> str | None:
+        """Returns the JSON; None if there are none."""
+        return encode(self).decode() if self.rejected or self.duplicates else None
+
+
+NO_EXCEPTIONS: Final = SendExceptions([], [])
+
+
+def read_exceptions(stored: str) -> SendExceptions:
+    """Returns the exceptions of a send, from their JSON. Raises msgspec.DecodeError for a text that
+    is anything else.
+    """
+    return _DECODER.decode(stored)
+
+
+_DECODER: Final = msgspec.json.Decoder(SendExceptions)
 
 
 def response_of_send(send: Send, *, dry_run: bool = False) -> dict[str, Any]:
     """Returns `data` of POST /sms/send (docs/api.md, "Answer of a send")."""
     number = int(send.id, 16)
-    exceptions = json.loads(send.exceptions) if send.exceptions else NO_EXCEPTIONS
+    exceptions = read_exceptions(send.exceptions) if send.exceptions else NO_EXCEPTIONS
     message_ids: list[str | None] = []
     if not dry_run:
         message_ids = _places(ids.texts_of_run("msg", number + 1, send.message_count), exceptions)
     else:
         message_ids = [None] * (
-            send.message_count + len(exceptions["rejected"]) + len(exceptions["duplicates"])
+            send.message_count + len(exceptions.rejected) + len(exceptions.duplicates)
         )
     return {
         "send_id": None if dry_run else ids.text_of_number("snd", number),
@@ -83,11 +94,8 @@ def response_of_send(send: Send, *, dry_run: bool = False) -> dict[str, Any]:
         "message_id": next(filter(None, message_ids), None) if send.message_count == 1 else None,
         "message_ids": message_ids,
         "accepted": send.message_count,
-        "duplicates": len(exceptions["duplicates"]),
-        "rejected": [
-            RejectedRecipient(place, recipient, reason).as_record()
-            for place, recipient, reason in exceptions["rejected"]
-        ],
+        "duplicates": len(exceptions.duplicates),
+        "rejected": [recipient.as_record() for recipient in exceptions.rejected],
         "encoding": send.encoding,
         "segments": send.segments,
         "credits_required": send.credits_required,
@@ -99,14 +107,14 @@ def response_of_send(send: Send, *, dry_run: bool = False) -> dict[str, Any]:
     }
 
 
-def _places(accepted: list[str], exceptions: dict[str, list[Any]]) -> list[str | None]:
+def _places(accepted: list[str], exceptions: SendExceptions) -> list[str | None]:
     """Returns `message_ids`. `message_ids[i]` belongs to `recipients[i]`: it is null if
     rejected, and the first one's id if a duplicate.
     """
     if exceptions is NO_EXCEPTIONS:
         return list(accepted)
-    rejected = {index for index, _, _ in exceptions["rejected"]}
-    duplicates = dict(exceptions["duplicates"])
+    rejected = {recipient.place for recipient in exceptions.rejected}
+    duplicates = {recipient.place: recipient.first for recipient in exceptions.duplicates}
     places: list[str | None] = []
     remaining = iter(accepted)
     for index in range(len(accepted) + len(rejected) + len(duplicates)):

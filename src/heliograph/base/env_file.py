@@ -1,11 +1,16 @@
 """Reads files of settings in the form of systemd's EnvironmentFile=. What stands in one counts as
 if it stood in the environment, but the environment wins.
 
-Understood is the part of systemd's format (systemd.exec(5)) that stands on one line, and all of it
-means the same there: empty lines and lines that begin with # or ;, KEY=VALUE, "VALUE" with \\
-before ", \\, ` and $, 'VALUE' as it stands, and without quotes a \\ before any character. Nothing
-is expanded. What else there may be, such as a value of several lines, `export`, or something after
-a closing quote, is refused: systemd takes it otherwise than a shell does, or not at all.
+It understands the part of systemd's format (systemd.exec(5)) that stands on one line:
+
+- empty lines, and lines that begin with # or ;
+- KEY=VALUE, in which a \\ may stand before any character
+- KEY="VALUE", in which a \\ stands before ", \\, ` and $
+- KEY='VALUE', in which every character stands for itself
+
+Each means the same here as there, and nothing is expanded. All else is refused, such as a value of
+several lines, `export`, or something after a closing quote: systemd reads it in another way than a
+shell does, or not at all.
 """
 
 import os

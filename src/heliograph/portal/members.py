@@ -92,7 +92,7 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
             about = user.email
         case unknown:
             raise invalid_field(
-                "do", f"must be a button of this page, not {quote_value(unknown or '')}"
+                "do", f"must be one of the buttons of this page, not {quote_value(unknown or '')}"
             )
     if about is not None:
         visit.audit(tx, request, f"member.{form['do']}", detail=about)

@@ -202,7 +202,7 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
             endpoints.remove(tx, text_id, now_ms=now_ms)
         case unknown:
             raise invalid_field(
-                "do", f"must be a button of this page, not {quote_value(unknown or '')}"
+                "do", f"must be one of the buttons of this page, not {quote_value(unknown or '')}"
             )
     if endpoint not in after:
         visit.audit(tx, request, f"webhook.{form['do']}", text_id)

@@ -194,7 +194,7 @@ def _rate(
         credits = read_credits(cell(indexes.credits))
         if whose not in accounts:
             if len(accounts) > ACCOUNTS_MAX:
-                raise _BadCell(f"is of one account too many: a file has at most {ACCOUNTS_MAX}")
+                raise _BadCell(f"names one account too many: a file has at most {ACCOUNTS_MAX}")
             accounts[whose] = account_of(whose)
         named = lower if lower == "default" else destination.removeprefix("+").replace(" ", "")
         return current_rates.check(current_rates.Rate(accounts[whose], named, credits))

@@ -81,7 +81,7 @@ def read_kinds(given: Iterable[str]) -> tuple[str, ...]:
     for kind in sorted(asked):
         if kind != "all" and kind not in KINDS:
             raise invalid_field(
-                "events", f"must be all, or of {', '.join(KINDS)}, not {quote_value(kind)}"
+                "events", f"must be all, or among {', '.join(KINDS)}, not {quote_value(kind)}"
             )
     if not asked:
         raise invalid_field("events", f"must name at least one of {', '.join(KINDS)}, or all")

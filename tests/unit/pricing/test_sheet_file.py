@@ -168,5 +168,5 @@ def test_a_file_has_rates_of_so_many_accounts_only() -> None:
     read = read_sheet(f"country,credits,account\r\n{rows}".encode(), lambda text: ids[text])
     assert len(read.rates) == ACCOUNTS_MAX
     assert read.bad == [
-        BadRow(ACCOUNTS_MAX + 2, f"is of one account too many: a file has at most {ACCOUNTS_MAX}")
+        BadRow(ACCOUNTS_MAX + 2, f"names one account too many: a file has at most {ACCOUNTS_MAX}")
     ]

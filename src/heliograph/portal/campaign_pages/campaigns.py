@@ -160,7 +160,7 @@ def _move(tx: Connection, request: PageRequest, visit: Visit, campaign: Campaign
             )
         case unknown:
             raise invalid_field(
-                "do", f"must be a button of this page, not {quote_value(unknown or '')}"
+                "do", f"must be one of the buttons of this page, not {quote_value(unknown or '')}"
             )
 
 

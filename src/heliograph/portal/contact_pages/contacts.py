@@ -181,7 +181,7 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
             patch = ContactPatch(None, {"opted_out": False})
         case unknown:
             raise invalid_field(
-                "do", f"must be a button of this page, not {quote_value(unknown or '')}"
+                "do", f"must be one of the buttons of this page, not {quote_value(unknown or '')}"
             )
     contact_id = contacts.text_id(own_contact.contact)
     with _quota_as_field_error():

@@ -44,7 +44,7 @@ REFUSALS: Final = (
     marked("You have an account on this service already. Sign in, then open the link again."),
     marked("This passkey is not known here, or its answer came too late. Try again."),
     marked("This passkey has signed less often than before: it may be a copy."),
-    marked("This service takes no passkeys: HELIOGRAPH_BASE_URL is no name."),
+    marked("This service takes no passkeys: HELIOGRAPH_BASE_URL has no host name."),
     marked("There is no such passkey."),
     marked("No authenticator app is being set up."),
     marked("No authenticator app is set up."),

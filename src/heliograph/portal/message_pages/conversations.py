@@ -202,7 +202,7 @@ def opt_out(tx: Connection, request: PageRequest, visit: Visit) -> Response:
             )
         case unknown:
             raise invalid_field(
-                "do", f"must be a button of this page, not {quote_value(unknown or '')}"
+                "do", f"must be one of the buttons of this page, not {quote_value(unknown or '')}"
             )
     if changed:
         visit.audit(tx, request, f"opt_out.{request.sent.form['do']}")

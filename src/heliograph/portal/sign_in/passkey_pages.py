@@ -109,5 +109,5 @@ def _asker(request: PageRequest) -> Asker:
     """
     site = request.service.passkey_site
     if site is None:
-        raise NotFound("This service takes no passkeys: HELIOGRAPH_BASE_URL is no name.")
+        raise NotFound("This service takes no passkeys: HELIOGRAPH_BASE_URL has no host name.")
     return Asker(site, request.service.secret_keys, request.form_secret)

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
 from importlib import import_module
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 
 import pytest
@@ -122,23 +122,24 @@ def test_every_room_stands_on_the_map_in_the_order_of_imports() -> None:
     ][0]["layers"]
     built = [[room for room in layer.split(" | ") if not room.startswith("(")] for layer in layers]
     assert [room for room in told if "/" not in room] == [*chain(*built), "migrations"]
-    assert [room for room, beside in told.items() if beside] == [
-        room for layer in built if len(layer) > 1 for room in layer
-    ]
+    rows = groupby((room for room in told if "/" not in room), key=told.__getitem__)
+    assert [list(row) for bar, row in rows if bar] == [layer for layer in built if len(layer) > 1]
 
 
-def _map() -> dict[str, bool]:
-    """Returns the rooms and sub-rooms of the picture, and which rooms stand beside others (`│`)."""
+def _map() -> dict[str, str]:
+    """Returns the rooms and sub-rooms of the picture, each with the bar that it stands behind. One
+    row of bars is one level.
+    """
     picture = re.findall(r"^```text\n(.*?)^```$", _of("architecture.md"), re.M | re.S)[0]
-    rooms: dict[str, bool] = {}
+    rooms: dict[str, str] = {}
     room = ""
     for line in picture.splitlines():
-        found = re.fullmatch(r"(│ )?(  )?([a-z_]+)/ +\S.*", line)
+        found = re.fullmatch(r"([│┆] )?(  )?([a-z_]+)/ +\S.*", line)
         assert found, f"neither a room nor a sub-room: {line}"
-        beside, inner, name = found.groups()
+        bar, inner, name = found.groups()
         if not inner:
             room = name
-        rooms[f"{room}/{name}" if inner else name] = bool(beside) and not inner
+        rooms[f"{room}/{name}" if inner else name] = bar or ""
     return rooms
 
 

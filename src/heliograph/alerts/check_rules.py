@@ -55,17 +55,16 @@ def find_breaches(tx: Connection, now_ms: int) -> CurrentBreaches:
 
 def store_found(tx: Connection, current: CurrentBreaches, now_ms: int) -> AlertsChanged:
     """Compares what is wrong with what is known to be, and stores what has changed."""
-    found, hold_ms, _ = current
-    breaches = {(str(breach.kind), breach.subject): breach for breach in found.breaches}
+    breaches = {(str(breach.kind), breach.subject): breach for breach in current.found.breaches}
     looked = AlertsChanged([], [])
     query = sa.select(alerts).where(_NOT_OVER).order_by(alerts.c.id)
     for row in tx.execute(query.limit(LOOKED_MAX)).all():
         breach = breaches.pop((row.kind, row.subject), None)
         if breach is not None:
-            if _still_wrong(tx, row, breach, now_ms, hold_ms[row.kind]):
+            if _still_wrong(tx, row, breach, now_ms, current.hold_ms[row.kind]):
                 looked.opened.append(row.kind)
-        elif AlertKind(row.kind) not in found.unknown and _is_ended(
-            tx, row, now_ms, hold_ms[row.kind]
+        elif AlertKind(row.kind) not in current.found.unknown and _is_ended(
+            tx, row, now_ms, current.hold_ms[row.kind]
         ):
             looked.ended.append(row.kind)
     for breach in breaches.values():

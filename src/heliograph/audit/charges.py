@@ -75,13 +75,26 @@ class _SendCredits(NamedTuple):
     refunded: int
 
 
+class _Paid(NamedTuple):
+    """Names what is paid for: `paid_for` is the id of a send or a campaign, in text form."""
+
+    account_id: str
+    paid_for: str
+
+
+class _Untold(NamedTuple):
+    """Holds the credits that one source has told and the other has not, so far."""
+
+    charged: int = 0
+    refunded: int = 0
+
+
 def verify_charges(tx: Connection) -> list[Discrepancy]:
     """Returns what is wrong with charges and refunds: nothing, if all agree, and at most
     DISCREPANCIES_MAX.
     """
     discrepancies: list[Discrepancy] = []
-    # (account, send or campaign) → charged and refunded that the other source has not told yet
-    open_: dict[tuple[str, str], tuple[int, int]] = {}
+    open_: dict[_Paid, _Untold] = {}
     first = first_kept(tx, MESSAGES)
     for part in merge(
         _by_messages(tx, first, discrepancies),
@@ -89,24 +102,26 @@ def verify_charges(tx: Connection) -> list[Discrepancy]:
         _by_tallies(tx, first),
         key=attrgetter("id"),
     ):
-        key = (part.account_id, part.paid_for)
-        charged, refunded = open_.pop(key, (0, 0))
-        unmatched_sums = (charged + part.charged, refunded + part.refunded)
-        if unmatched_sums != (0, 0):
-            open_[key] = unmatched_sums
+        paid = _Paid(part.account_id, part.paid_for)
+        before = open_.pop(paid, _Untold())
+        untold = _Untold(before.charged + part.charged, before.refunded + part.refunded)
+        if untold != _Untold():
+            open_[paid] = untold
         if len(discrepancies) >= DISCREPANCIES_MAX:
             break
-    for (account_id, paid_for), (charged, refunded) in open_.items():
+    for paid, untold in open_.items():
         if len(discrepancies) >= DISCREPANCIES_MAX:
             break
         differences = [
             f"{kind} {abs(credits)} credits {'less' if credits > 0 else 'more'} than its"
             " messages say"
-            for kind, credits in (("charged", charged), ("refunded", refunded))
+            for kind, credits in untold._asdict().items()
             if credits
         ]
         discrepancies.append(
-            Discrepancy(account_id, f"for {paid_for} the ledger {' and '.join(differences)}")
+            Discrepancy(
+                paid.account_id, f"for {paid.paid_for} the ledger {' and '.join(differences)}"
+            )
         )
     return discrepancies[:DISCREPANCIES_MAX]
 

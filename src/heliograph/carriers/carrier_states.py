@@ -92,10 +92,17 @@ def record(
     )
 
 
-def unbound_links(tx: Connection) -> dict[int, tuple[int, list[str]]]:
-    """Returns the carriers that some processes are bound to and others are not: how many
-    processes serve each, and the states of those others, as text.
+class PartlyBound(NamedTuple):
+    """Describes a carrier that some processes are bound to and others are not: how many
+    processes serve it, and the states of those others, as text.
     """
+
+    processes: int
+    others: list[str]
+
+
+def partly_bound(tx: Connection) -> dict[int, PartlyBound]:
+    """Returns the carriers that some processes are bound to and others are not, by their ids."""
     links_by_carrier: dict[int, list[_CarrierState]] = {}
     for link in tx.execute(
         sa.select(links.c.carrier_id, links.c.state, links.c.state_detail).order_by(links.c.epoch)
@@ -112,7 +119,7 @@ def unbound_links(tx: Connection) -> dict[int, tuple[int, list[str]]]:
         for carrier_id, of_carrier in links_by_carrier.items()
     }
     return {
-        carrier_id: (len(links_by_carrier[carrier_id]), others)
+        carrier_id: PartlyBound(len(links_by_carrier[carrier_id]), others)
         for carrier_id, others in unbound.items()
         if 0 < len(others) < len(links_by_carrier[carrier_id])
     }

@@ -129,26 +129,26 @@ def _campaigns(tx: Connection, account: Account) -> Iterator[Debt]:
         )
 
 
-def _in_flight(tx: Connection, account: Account, *, in_doubt: bool) -> list[tuple[int, int]]:
-    """Returns the number of each carrier that has not answered for all segments that it was given,
-    with how many messages these belong to.
+def _in_flight(tx: Connection, account: Account, *, in_doubt: bool) -> dict[int, int]:
+    """Returns how many messages are with a carrier that has not answered for all segments that it
+    was given, by the number of the carrier.
     """
     columns = inflight.c
-    query = sa.select(columns.carrier_id, sa.func.count(columns.message_id.distinct())).join_from(
-        inflight, messages, messages.c.id == columns.message_id
-    )
+    query = sa.select(
+        columns.carrier_id, sa.func.count(columns.message_id.distinct()).label("messages")
+    ).join_from(inflight, messages, messages.c.id == columns.message_id)
     which = columns.state == IN_DOUBT if in_doubt else columns.state != IN_DOUBT
     query = (
         query.where(messages.c.account_id == account.id, which)
         .group_by(columns.carrier_id)
         .order_by(columns.carrier_id)
     )
-    return [(carrier_id, count) for carrier_id, count in tx.execute(query)]
+    return {row.carrier_id: row.messages for row in tx.execute(query)}
 
 
 def _in_doubt(tx: Connection, account: Account) -> Iterator[Debt]:
     names = {carrier.id: carrier.name for carrier in all_carriers(tx)}
-    for carrier_id, count in _in_flight(tx, account, in_doubt=True):
+    for carrier_id, count in _in_flight(tx, account, in_doubt=True).items():
         carrier = names[carrier_id]
         yield Debt(
             f"{_messages(count)} in doubt with the carrier {carrier} (ask it; --as sent, delivered"
@@ -171,7 +171,7 @@ def _queued(tx: Connection, account: Account) -> Iterator[Debt]:
 
 
 def _on_the_wire(tx: Connection, account: Account) -> Iterator[Debt]:
-    count = sum(count for _, count in _in_flight(tx, account, in_doubt=False))
+    count = sum(_in_flight(tx, account, in_doubt=False).values())
     if count:
         yield Debt(
             f"{_messages(count)} with a carrier that has not answered yet (wait until it has; then"

@@ -1,10 +1,11 @@
 """Checks carriers and routes: whether what is sent can leave."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from heliograph.base.secrets import SecretUnreadable
 from heliograph.carriers import SIMULATOR_ID, Carrier, LinkState, routing
+from heliograph.carriers.carrier_states import PartlyBound
 from heliograph.monitoring.check_result import CheckResult
 
 ALREADY_BOUND: Final = "command_status 0x00000005"  # ESME_RALYBND (SMPP 3.4, table 5-2)
@@ -12,12 +13,12 @@ ALREADY_BOUND: Final = "command_status 0x00000005"  # ESME_RALYBND (SMPP 3.4, ta
 
 def binds(
     carriers: list[Carrier],
-    unbound: dict[int, tuple[int, list[str]]],
+    partly_bound: Mapping[int, PartlyBound],
     connect: Callable[[Carrier], object],
 ) -> Iterator[CheckResult]:
     """Tells of each carrier whether it is bound. Of a carrier that is bound in some processes only,
-    `unbound` says in how many it should be, and what those that are not bound say. `connect` raises
-    SecretUnreadable when a carrier's password cannot be read.
+    `partly_bound` says in how many it should be, and what those that are not bound say. `connect`
+    raises SecretUnreadable when a carrier's password cannot be read.
     """
     for carrier in carriers:
         check = f"carrier {carrier.name}"
@@ -39,12 +40,12 @@ def binds(
                 "paused: nothing is handed over to it",
                 f"heliograph carrier resume {carrier.name}",
             )
-        if carrier.id in unbound:
-            count, others = unbound[carrier.id]
+        if found := partly_bound.get(carrier.id):
+            bound = found.processes - len(found.others)
             yield CheckResult(
                 check,
                 "warning",
-                f"bound in {count - len(others)} of {count} processes; another is {others[0]}",
+                f"bound in {bound} of {found.processes} processes; another is {found.others[0]}",
                 "see whether the carrier allows so many binds, and what that process logs; it"
                 " leaves its part of the rate to the others",
             )

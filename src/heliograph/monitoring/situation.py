@@ -161,7 +161,7 @@ def _of_database(database: DatabaseNow) -> Iterator[Trouble]:
 def _of_carriers(
     tx: Connection, carriers: list[CarrierNow], before: Mapping[int, CarrierSample], now_ms: int
 ) -> Iterator[Trouble]:
-    unbound = carrier_states.unbound_links(tx)
+    partly_bound = carrier_states.partly_bound(tx)
     for now in carriers:
         carrier = now.carrier
         if carrier.paused:
@@ -172,8 +172,8 @@ def _of_carriers(
                 kind=TroubleKind.CARRIER,
                 carrier=carrier,
             )
-        if carrier.id in unbound:
-            bound_to = carrier_checks.binds([carrier], unbound, lambda _: None)
+        if carrier.id in partly_bound:
+            bound_to = carrier_checks.binds([carrier], partly_bound, lambda _: None)
             for trouble in _troubles(bound_to, kind=TroubleKind.CARRIER):
                 yield trouble._replace(carrier=carrier)
         elif carrier.state != LinkState.BOUND.value and carrier.id != SIMULATOR_ID:

@@ -2,12 +2,13 @@
 one transaction with what the logs tell of it.
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+import msgspec
 import sqlalchemy as sa
+from msgspec.structs import asdict
 from sqlalchemy.engine import Connection
 
 from heliograph import users
@@ -15,6 +16,7 @@ from heliograph.accounts import audit_log
 from heliograph.base import ids
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.base.json import encode
 from heliograph.base.paging import first_id_of
 from heliograph.base.short_texts import REASON_MAX, invalid_field, one_line, printable, shorten
 from heliograph.carriers import GENERAL, current_rates
@@ -33,6 +35,17 @@ DRAFT_MS: Final = DAY_MS  # a draft that nobody has given a time by then is with
 OPEN_MAX: Final = 100  # drafts and planned ones
 LISTED_MAX: Final = 50
 NAME_AT_FIRST: Final = "rates"  # of a sheet whose file has none
+
+
+class _Line(msgspec.Struct, array_like=True):
+    """Holds a rate as `rate_sheets.lines` stores it: an array in the order of these fields."""
+
+    account_id: str
+    destination: str
+    credits: int | None
+
+
+_LINES: Final = msgspec.json.Decoder(list[_Line])
 
 
 class RateSheet(NamedTuple):
@@ -102,7 +115,7 @@ def upload(
         user_id=by and by.id,
         email=by and by.email,
     )
-    lines = json.dumps([list(rate) for rate in rates])
+    lines = encode([_Line(**rate._asdict()) for rate in rates]).decode()
     tx.execute(rate_sheets.insert().values(sheet._asdict() | {"lines": lines}))
     return sheet
 
@@ -224,11 +237,8 @@ def newest_sheets(tx: Connection, *, limit: int = LISTED_MAX) -> list[RateSheet]
 def rates_of(tx: Connection, sheet: RateSheet) -> list[current_rates.Rate]:
     """Returns the rates that a sheet has."""
     query = sa.select(rate_sheets.c.lines).where(rate_sheets.c.id == sheet.id)
-    lines: list[Any] = json.loads(tx.execute(query).scalar_one())
-    return [
-        current_rates.Rate(account_id, destination, credits)
-        for account_id, destination, credits in lines
-    ]
+    lines = _LINES.decode(tx.execute(query).scalar_one())
+    return [current_rates.Rate(**asdict(line)) for line in lines]
 
 
 def outlook_of(

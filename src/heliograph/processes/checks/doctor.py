@@ -115,7 +115,7 @@ def _carriers(tx: sa.Connection, settings: Settings) -> Iterator[CheckResult]:
     carriers = carrier_states.served_carriers(tx)
     yield from carrier_checks.binds(
         carriers,
-        carrier_states.unbound_links(tx),
+        carrier_states.partly_bound(tx),
         lambda carrier: connection_settings(tx, carrier, settings.secret_keys),
     )
     yield from carrier_checks.routes(

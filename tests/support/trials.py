@@ -48,7 +48,6 @@ LONG: Final = (
     "tests/api/description/test_schemathesis.py",
     "tests/api/http/test_crowds.py",
     "tests/architecture/test_package.py",
-    "tests/architecture/test_skips.py",
     "tests/browser/console/test_console_alerts.py",
     "tests/browser/console/test_console_carriers_and_money.py",
     "tests/browser/console/test_console_doubts.py",

@@ -3,20 +3,17 @@
 from pathlib import Path
 from typing import Final
 
+from heliograph.accounts.states import ACCOUNT
+from heliograph.campaigns.states import CAMPAIGN
+from heliograph.messages.states import MESSAGE, SEGMENT
+from heliograph.otp.states import OTP
+from heliograph.pricing.states import SHEET
+from heliograph.senders.states import SENDER
+from heliograph.webhooks.states import DELIVERY, ENDPOINT
 from tools.states.carriers import carriers, doubts
 from tools.states.errors import errors
 from tools.states.outcomes import answers, receipts
-from tools.states.sections import (
-    accounts,
-    campaigns,
-    deliveries,
-    endpoints,
-    messages,
-    one_time_passwords,
-    rate_sheets,
-    segments,
-    senders,
-)
+from tools.states.sections import section
 from tools.states.statuses import statuses
 
 DOCUMENTS: Final = Path(__file__).parents[2] / "docs"
@@ -44,16 +41,18 @@ def states_page() -> str:
             "A row changes its state only if a table in a `states.py` has that transition."
             " Otherwise the statement changes nothing. What carriers do is told in"
             " [answers and receipts](answers.md).\n",
-            *messages(),
-            *segments(),
+            *section("Messages", MESSAGE, "`MESSAGE` in `messages/states.py`"),
+            *section("Segments on the wire", SEGMENT, "`SEGMENT` in `messages/states.py`", "state"),
             *errors(),
-            *one_time_passwords(),
-            *senders(),
-            *rate_sheets(),
-            *campaigns(),
-            *deliveries(),
-            *endpoints(),
-            *accounts(),
+            *section("One-time passwords", OTP, "`OTP` in `otp/states.py`", "state"),
+            *section("Sender IDs", SENDER, "`SENDER` in `senders/states.py`"),
+            *section("Rate sheets", SHEET, "`SHEET` in `pricing/states.py`"),
+            *section("Campaigns", CAMPAIGN, "`CAMPAIGN` in `campaigns/states.py`"),
+            *section(
+                "Webhook deliveries", DELIVERY, "`DELIVERY` in `webhooks/states.py`", "outcome"
+            ),
+            *section("Webhook endpoints", ENDPOINT, "`ENDPOINT` in `webhooks/states.py`"),
+            *section("Accounts", ACCOUNT, "`ACCOUNT` in `accounts/states.py`"),
         ]
     )
 

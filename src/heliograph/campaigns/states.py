@@ -63,6 +63,7 @@ CAMPAIGN: Final = Transitions(
             " be sent to"
         ),
     },
+    notes=("[Campaigns](campaigns.md) explains how a campaign is made and sent.",),
 )
 STARTABLE: Final = (DRAFT, SCHEDULED)  # its audience is yet to be frozen
 

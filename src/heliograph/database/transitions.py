@@ -11,7 +11,7 @@ each of its rows has a state of its own. Code asks with `allows`, or with `moved
 states when it is imported. `sources` names the states that a refusal mentions.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 NO_ROW: Final = "[*]"  # before a thing is stored, and after its row is deleted
@@ -44,7 +44,7 @@ class Transitions:
     `meanings` has every state with what it means, in the order in which they are shown. `begins`
     has the states in which a row is stored first, `moves` those that follow each state, and `ends`
     those in which a row is deleted, each with what makes the transition. A state that nothing
-    follows is final.
+    follows is final. `notes` are sentences for `docs/states.md`, about what no transition tells.
 
     Raises ValueError for a state that has no meaning.
     """
@@ -58,6 +58,7 @@ class Transitions:
         ends: Mapping[str, str] | None = None,
         column: str = "status",
         conditions: Mapping[str, str] | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
         """Declares transitions. `column` holds the state as a word. Where no column does,
         `conditions` has an SQL condition for each state, in which `{of}` stands before the name of
@@ -65,6 +66,7 @@ class Transitions:
         """
         self.meanings, self.states = meanings, tuple(meanings)
         self.begins, self.moves, self.ends = begins, moves, ends or {}
+        self.notes = tuple(notes)
         self.next: Mapping[str, frozenset[str]] = {
             state: frozenset([*moves.get(state, ()), *([NO_ROW] if state in self.ends else [])])
             for state in meanings

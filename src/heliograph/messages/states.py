@@ -38,6 +38,11 @@ MESSAGE: Final = Transitions(
             FAILED: "a final receipt that is not DELIVRD",
         },
     },
+    notes=(
+        "A status never goes back. A receipt that comes later, comes again or says something else"
+        " changes nothing.",
+        "`messages/carrier/settle.py: move` follows these transitions.",
+    ),
 )
 
 CLAIMED: Final = "claimed"
@@ -78,6 +83,12 @@ SEGMENT: Final = Transitions(
         ),
     },
     column="state",
+    notes=(
+        "The table `inflight` has one row for each submit_sm that has no answer yet. Until all"
+        " segments of a message are accepted, clients see it as `queued`.",
+        "[Answers and receipts](answers.md#what-settles-a-segment-in-doubt) tells what settles a"
+        " doubt.",
+    ),
 )
 
 # What a final receipt makes of a message (docs/api.md, "Why a message failed"); ACCEPTD and ENROUTE

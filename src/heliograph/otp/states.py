@@ -37,4 +37,9 @@ OTP: Final = Transitions(
         LOCKED: "{of}verified_at_ms IS NULL AND {of}locked_until_ms IS NOT NULL",
         VERIFIED: "{of}verified_at_ms IS NOT NULL",
     },
+    notes=(
+        "The state is not stored. It follows from two times: when the code was verified, and until"
+        " when it is locked. In sandbox no wrong code is counted.",
+        "`otp/limits.py: judge_try` says which transition a code takes.",
+    ),
 )

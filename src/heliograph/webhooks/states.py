@@ -46,6 +46,10 @@ DELIVERY: Final = Transitions(
         MISSED: f"after 30 days at most, or {_FORGOTTEN}",
     },
     column="outcome",
+    notes=(
+        "A delivery is one event for one endpoint. While it waits, it is a row of `webhook_queue`."
+        " Afterwards it is a row of `webhook_deliveries`, and its outcome says what became of it.",
+    ),
 )
 
 ENABLED: Final = "enabled"

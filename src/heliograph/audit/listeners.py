@@ -67,7 +67,9 @@ def must_have_heard(
     at_ms: int,
     since_ms: int,
 ) -> Iterator[EndpointSince]:
-    """Yields which endpoints must have heard of it, as far as that is still kept: since then."""
+    """Yields the endpoints that must have heard of what happened at `at_ms`. What happened up to
+    `since_ms` is not judged, because what became of it may not be kept any more.
+    """
     if at_ms > since_ms:
         yield from (
             listener

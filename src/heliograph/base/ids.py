@@ -105,8 +105,9 @@ def derived_number(number: int, place: int, at_ms: int) -> int:
 
 
 def number_by_digest(at_ms: int, digest: bytes) -> int:
-    """Returns the number of the id of a moment that belongs to what this digest is of: the same
-    each time, by whichever process. It is never a new id: those leave the highest random bit 0.
+    """Returns the number of an id that is made from a time and a digest. Every process makes the
+    same number of the same two. It is never that of a new id, which leaves the highest random bit
+    0.
     """
     digest_bits = int.from_bytes(digest[:8], "big") >> 3
     return (at_ms << 80) | (0x7 << 76) | (0b10 << 62) | (1 << 61) | digest_bits

@@ -73,8 +73,8 @@ def read_weights(written: Sequence[str]) -> NamedWeights:
         if mark and len(weights) < len(names):
             raise invalid_field(
                 "carrier",
-                "must name carriers with a weight before those without one, which stand by;"
-                f" {quote_value(name)} comes after {quote_value(names[-1])}",
+                "must name the carriers with a weight first, and then those that stand by;"
+                f" {quote_value(name)} has a weight and comes after {quote_value(names[-1])}",
             )
         names.append(name)
         weights += [int(weight)] if mark else []

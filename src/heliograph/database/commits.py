@@ -171,8 +171,8 @@ class Commits:
             threading.Thread(target=self._watch_unconfirmed, name="commits", daemon=True).start()
 
     def _watch_unconfirmed(self) -> None:
-        """Asks PostgreSQL until none is left; runs in a thread of its own, for the others and the
-        event loop may be what waits.
+        """Asks PostgreSQL until none is left. It runs in a thread of its own, because the event
+        loop and the other threads may be what waits.
         """
         session: CommitProbe | None = None
         pause = threading.Event()
@@ -222,8 +222,8 @@ def waits_for_standby(session: CommitProbe) -> bool:
 
 @contextmanager
 def unconfirmed_on_timeout() -> Iterator[None]:
-    """Stands around `unavailable_on_outage()`, so that a COMMIT that was not answered in time is
-    Unconfirmed, and not an unreachable database.
+    """Turns a COMMIT that was not answered in time into Unconfirmed. It stands around
+    `unavailable_on_outage()`, which takes the database for unreachable then. Raises Unconfirmed.
     """
     try:
         yield

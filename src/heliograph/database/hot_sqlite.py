@@ -24,9 +24,9 @@ WAITING_MAX: Final = 100
 
 
 class _SqliteTx:
-    """Is a transaction of the writer thread. To wake that thread and to be woken by it costs as
-    much as a small statement, so `begin` and each statement that returns no rows wait for the
-    next one that does, or for the end of the transaction.
+    """Runs a transaction in the writer thread. To wake that thread, and to be woken by it, costs as
+    much as a small statement. So `begin` and each statement that returns no rows wait for the next
+    one that does, or for the end of the transaction.
     """
 
     postgresql = False

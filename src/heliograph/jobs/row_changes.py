@@ -28,7 +28,9 @@ def redact(
     quoted: Quoted,
     joined: sa.FromClause | None = None,
 ) -> Iterator[RowChange]:
-    """Takes the number out of those of the `columns` that it stands in. Their texts stay."""
+    """Yields changes that take the number out of the `columns` that have it. The rest of each text
+    stays.
+    """
     keys = list(table.primary_key.columns)
     query = (
         sa.select(*keys, *(table.c[name] for name in columns))

@@ -109,7 +109,8 @@ def _customer_named(principal: Principal, customer_id: str) -> _NamedCustomer:
 def _permit(principal: Principal) -> None:
     if CONNECT_CUSTOMERS not in principal.permissions:
         raise Forbidden(
-            f"This key lacks the permission {CONNECT_CUSTOMERS}, which customer_id takes."
+            f"This key lacks the permission {CONNECT_CUSTOMERS}, which a request with customer_id"
+            " needs."
         )
 
 

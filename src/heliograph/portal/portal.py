@@ -342,9 +342,9 @@ def _refusal_handler(refused: ServiceError) -> Handler:
 
 
 def _fields_to_send_again(request: PageRequest, refused: ServiceError) -> dict[str, str]:
-    """Returns the fields of a form that is to be done once, if nobody knows whether it was. What it
-    says is done once only while the value of `once` stays the same, and a page that is asked for
-    anew has another one.
+    """Returns the fields of a form that is to be done once, if nobody knows whether it was done.
+    Whoever sends them again sends the same `once`, by which a repetition is known. A page that is
+    asked for anew would have another one.
     """
     form = request.sent.form
     if refused.status < Unavailable.status or ONCE_FIELD not in form or request.sent.file:

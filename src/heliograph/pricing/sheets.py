@@ -105,7 +105,7 @@ def upload(
     is_open = columns.status.in_((UPLOADED, PLANNED))
     if tx.execute(sa.select(sa.func.count()).where(is_open)).scalar_one() >= OPEN_MAX:
         raise invalid_field(
-            "file", f"is one sheet too many: {OPEN_MAX} are open. Withdraw some of them"
+            "file", f"cannot be added: {OPEN_MAX} rate sheets are open. Withdraw some of them first"
         )
     sheet = RateSheet(
         id=ids.raw_of_number(ids.new_number(now_ms)),

@@ -97,8 +97,8 @@ class DatabaseLock(KeptLock):
             await self._lock.share_again()
 
     async def keep(self, may_claim: Callable[[bool], None]) -> None:
-        """Takes the lock again whenever it is lost, and tells whether it is taken; runs until
-        cancelled. If another process has it meanwhile, our lease will tell.
+        """Takes the lock again whenever it is lost, and tells whether it is taken. It runs until it
+        is cancelled. If another process has the lock meanwhile, our lease will tell.
         """
 
         def tell(is_taken: bool) -> None:

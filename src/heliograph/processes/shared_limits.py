@@ -53,8 +53,8 @@ class CountingLock(KeptLock):
         raise needs_redis("no value, but another API process uses this database")
 
     async def keep(self) -> None:
-        """Takes the lock again whenever it is lost, as by a restart of PostgreSQL; runs until
-        cancelled. Raises SettingError when another process has it meanwhile.
+        """Takes the lock again whenever it is lost, as by a restart of PostgreSQL. It runs until it
+        is cancelled. Raises SettingError when another process has it meanwhile.
         """
         await self._keep(partial(self._take, TRIES_AGAIN), _tell)
 

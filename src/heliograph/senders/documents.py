@@ -82,7 +82,7 @@ def kind_of(content: bytes) -> DocumentKind:
     if content.startswith(b"\xff\xd8\xff") and b"\xff\xd9" in content[-PDF_END_OCTETS:]:
         return JPEG
     raise invalid_field(
-        "file", "must be a PDF, a PNG or a JPEG; this is none, whatever its name says"
+        "file", "must be a PDF, a PNG or a JPEG by its content, whatever its name says"
     )
 
 

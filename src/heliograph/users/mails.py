@@ -66,8 +66,8 @@ def any_link_request(tx: Connection) -> bool:
 
 
 def judge_link_request(tx: Connection, *, now_ms: int) -> bool:
-    """Has the link mailed that was asked for first, if the address is a user's and not too many are
-    on their way to him or her already. Returns whether one was asked for.
+    """Handles the oldest request for a link. The link is mailed if the address is a user's, and if
+    not too many were mailed to it already. Returns whether there was a request.
     """
     columns = link_requests.c
     first = (

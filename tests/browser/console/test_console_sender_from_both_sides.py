@@ -29,7 +29,7 @@ def test_a_sender_id_is_approved_from_both_sides_with_a_document(
     false.write_bytes(b"<script>alert(1)</script>")
     owner.get_by_label("File").set_input_files(false)
     owner.get_by_role("button", name="Attach it").click()
-    expect(owner.get_by_text("this is none, whatever its name says")).to_be_visible()
+    expect(owner.get_by_text("by its content, whatever its name says")).to_be_visible()
     picture(owner, "sender-documents-refused")
     false.write_bytes(PDF)
     owner.get_by_label("File").set_input_files(false)

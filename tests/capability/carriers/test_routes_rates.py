@@ -70,7 +70,7 @@ def test_weights_stand_before_carriers_that_stand_by_and_go_with_a_carrier_that_
             routing.all_routes(tx)[1] == set_there == routing.Route("233", (a, b, spare), (70, 30))
         )
         weights = tx.execute(sa.select(routes.c.weights).order_by(routes.c.prefix)).scalars().all()
-        with pytest.raises(InvalidRequest, match="before those without one") as refused:
+        with pytest.raises(InvalidRequest, match="with a weight first") as refused:
             routing.set_route(tx, "233", ["mtn-a", "mtn-b:30"])
         carriers.drain_carrier(tx, "mtn-a")
         one_drains = routing.load_routes(tx)[1]

@@ -168,7 +168,7 @@ def test_carriers_that_share_a_route_by_weight_are_shown_with_their_parts(
     route = {"do": "set route", "prefix": "233", "carrier": "mtn-a, mtn-b:30", "reason": "cheaper"}
     refused = visitor.post("/console/routes", route)
     assert refused.status_code == 400
-    assert "must name carriers with a weight before those without one" in refused.text
+    assert "must name the carriers with a weight first" in refused.text
     assert 'value="mtn-a, mtn-b:30"' in refused.text
     route["carrier"] = "mtn-a:70, mtn-b:30,gh-spare"
     assert visitor.post("/console/routes", route).status_code == 303

@@ -1,8 +1,8 @@
 """Reads a campaign's audience piece by piece, in the order of the phone numbers: its contacts as
 they are now, or the recipients that are stored.
 
-Every statement is about so many people behind a number, so none of them holds up others, however
-large the audience is.
+Every statement reads a limited number of people, who come after a phone number. So none of them
+holds up others, however large the audience is.
 """
 
 from collections.abc import Sequence
@@ -282,7 +282,7 @@ class WrittenRecipients:
 
 
 def store(tx: Connection, campaign: Campaign, rows: Sequence[CampaignRecipient]) -> int:
-    """Writes recipients of a campaign down, in their order; returns how many are new. Raises
+    """Stores recipients of a campaign, in their order, and returns how many are new. Raises
     StorageQuotaReached.
     """
     if not rows:

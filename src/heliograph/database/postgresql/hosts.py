@@ -195,8 +195,8 @@ class Hosts:
 
     def probe(self, generation: int, cut: Callable[[], object] = lambda: None) -> threading.Event:
         """Asks all hosts at once, in threads, because an answer is overdue on a connection of that
-        generation. What is returned is set when that is over. `cut` is called, by any thread, if
-        the host does not show itself, or another one has taken its place.
+        generation. Returns an event that is set when all have been asked. `cut` is called, by any
+        thread, if the host does not show itself, or another one has taken its place.
         """
         with self._guard:
             if generation == self._generation:

@@ -83,9 +83,9 @@ class StatementWatch:
 
 
 class PostgresConnection(asyncpg.Connection):  # type: ignore[misc]  # the driver has no types
-    """Is a connection that is closed when what was sent over it is not even acknowledged. One of
-    the hot paths knows its session (`backend`): a commit that is not confirmed is asked after by
-    it.
+    """Closes itself when what was sent over it is not even acknowledged. A connection of the hot
+    paths knows its session (`backend`), by which it is found out what became of a commit that was
+    not confirmed.
     """
 
     chosen_host: ChosenHost

@@ -94,7 +94,7 @@ class Acceptor:
         )
 
     async def accept(self, request: SendRequest) -> SendResult:
-        """Stores, charges and queues a send; returns after the commit. Raises what docs/api.md,
+        """Stores, charges and queues a send, and returns after the commit. Raises what docs/api.md,
         "Sending", names, and then nothing is stored.
         """
         # loaded here, side by side with others, rather than one by one in the batch

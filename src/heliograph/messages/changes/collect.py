@@ -105,9 +105,9 @@ class Changes:
         return cls(now_ms, {message.id: row_of(message) for message in locked})
 
     def requeue(self, message_id: str, back: Requeued) -> None:
-        """Notes that a message goes back to the queue. Of several parts that come back it keeps the
-        highest number of try: the claim takes all missing parts with one number, and with a lower
-        one, a part's late answer would be its next try's.
+        """Notes that a message goes back to the queue. If several of its parts do, the highest
+        number of tries counts. A claim takes all missing parts with one number. With a lower one,
+        the late answer to a part could be taken for the answer to its next try.
         """
         known = self.requeued.get(message_id)
         self.requeued[message_id] = (

@@ -191,9 +191,9 @@ async def fail_taken(
     error_code: str,
     wallets: Sequence[str] = (),
 ) -> None:
-    """Fails the messages with these numbers. `taken`: the keys of the runs that they were in;
-    `rests`: what is left of those; `wallets`: the accounts, in order of their ids,
-    whose wallets the transaction goes on to need.
+    """Fails the messages with these numbers. `taken` are the keys of the runs that they were in,
+    and `rests` what is left of those. `wallets` are the accounts, in order of their ids, whose
+    wallets the transaction goes on to need.
     """
     await TAKE_RUNS.rows(tx, taken)
     await QUEUE.rows(tx, rests)

@@ -104,7 +104,7 @@ OF_FORMS: Final = (
     marked("it is, or looks like, an emergency number"),
     marked("must be another one: %(sender)s is reserved"),
     marked("cannot be registered: an account has at most %(most)s sender IDs"),
-    marked("must be a PDF, a PNG or a JPEG; this is none, whatever its name says"),
+    marked("must be a PDF, a PNG or a JPEG by its content, whatever its name says"),
     marked("must have at most %(most)s MiB"),
     marked(
         "is one too many: a sender ID has at most %(most)s documents that nobody has decided on"
@@ -132,7 +132,7 @@ OF_FORMS: Final = (
     marked("would cost more than %(most)s"),
     marked("would bring the wallet above %(most)s"),
     marked("now cost %(cost)s"),
-    marked("have no price yet; look at it first"),
+    marked("have no price yet; see the price first"),
     marked("cannot be paid: %(why)s"),
     marked("cannot be moved: %(why)s"),
     marked("cannot be given: %(why)s"),

@@ -93,9 +93,9 @@ def sign_in_with_password(request: PageRequest) -> Response:
 
 
 def mail_link(request: PageRequest) -> Response:
-    """Has a link mailed, if the address is a user's. Whether it is, the answer does not tell. This
-    browser remembers where the link leads, so neither the mail nor the database holds it. Raises
-    NotFound where the service sends no mail, and TooManyMails.
+    """Sends a sign-in link by mail, if the address is a user's. The response is the same for all
+    addresses. This browser remembers where the link leads, so neither the mail nor the database
+    holds it. Raises NotFound where the service sends no mail, and TooManyMails.
     """
     email = users.fold_email(request.sent.form.get("email", ""))
     guesser = Guesser(email, request.address, request.browser)

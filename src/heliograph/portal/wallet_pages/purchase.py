@@ -63,7 +63,7 @@ def buy(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     credits = wallet_request.read_purchase({"credits": body.get("credits")})
     quoted = body.get("cost_minor")
     if not isinstance(quoted, int):
-        raise invalid_field("credits", "have no price yet; look at it first")
+        raise invalid_field("credits", "have no price yet; see the price first")
     reference = f"{REFERENCE_PREFIX}{once_value_of(request)}"
 
     def effect(tx: Connection) -> ApiResponse:

@@ -73,9 +73,9 @@ def unreadable(tx: Connection, keys: Keys, now_ms: int) -> dict[str, int]:
 
 
 def rotate(db: Database, settings: Settings, *, lost: bool = False) -> Rotated:
-    """Brings HELIOGRAPH_SECRET_KEY into use and seals with it what is under
-    HELIOGRAPH_SECRET_KEY_OLD; goes on where an earlier call was broken off. `lost` says whether the
-    key in use is lost, and with it what only that key reads.
+    """Brings HELIOGRAPH_SECRET_KEY into use, and seals with it what HELIOGRAPH_SECRET_KEY_OLD
+    sealed. It goes on where an earlier call was broken off. `lost` says whether the key in use is
+    lost, and with it what only that key reads.
 
     Raises KeyUnknown when processes run that do not know the new key, SettingError when the key in
     use is not among the two, Unavailable.

@@ -1,5 +1,5 @@
-"""Keeps one connection to a receiver of webhooks. A request is written and its one response is
-read; nothing that comes unasked is taken for a response.
+"""Keeps one connection to a receiver of webhooks. It writes a request and reads its response. What
+comes unasked is never taken for a response.
 """
 
 import asyncio

@@ -155,9 +155,9 @@ class _ReceiverAddress(NamedTuple):
 
 
 class _AccountRequest(aiohttp.ClientRequest):
-    """Is a request that never leaves over a connection that another account's endpoint was posted
-    to, on a host that both use too: what one of them makes a server say late is no response to the
-    other's.
+    """Never uses a connection over which another account's event was posted, even if both have
+    endpoints on one host. So a late response to one account is never taken for a response to the
+    other.
     """
 
     account_id = ""

@@ -64,7 +64,7 @@ def test_a_shop_is_linked_and_what_it_told_is_read_by_keyboard(
     page.get_by_role("link", name="Events").focus()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("show=events"))
-    page.locator("summary").first.focus()
+    page.locator(".steps summary").first.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text('"to": "1.2.3"').first).to_be_visible()
     picture(page, "site-events")

@@ -83,13 +83,17 @@ def files_form_route(
 
 def page_for_members(show: MembersPage) -> Handler:
     """Returns a handler that shows a page to whoever is signed in and a member of the account. All
-    that it shows is read at one moment. It records now and then that the session is in use.
+    that it shows is read at one moment. It records now and then that the session is in use. A page
+    that asks whether to remove what is gone already leads to the list.
     """
 
     def handle(request: PageRequest) -> Response:
         with request.db.read() as tx:
             visit = visit_of(tx, request)
-            response = show(tx, refill(request, visit.session.user.id), visit)
+            try:
+                response = show(tx, refill(request, visit.session.user.id), visit)
+            except RemovedAlready as gone:
+                response = redirect(gone.list_path, DoneNotice.REMOVED_ALREADY)
         return keep_session(request, visit.session, response)
 
     return handle

@@ -40,6 +40,8 @@ def test_an_id_leads_to_a_contact_that_is_removed_in_two_tabs(
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(f"/contacts/{contact_id}$"))
     other = page.context.new_page()
+    third = page.context.new_page()
+    third.goto(page.url)
     for each in (page, other):
         each.goto(f"{page.url.removesuffix('/remove')}/remove")
     page.get_by_role("button", name="Remove it").click()
@@ -47,6 +49,9 @@ def test_an_id_leads_to_a_contact_that_is_removed_in_two_tabs(
     other.get_by_role("button", name="Remove it").click()
     expect(other).to_have_url(re.compile("/contacts$"))
     expect(other.get_by_role("status").get_by_text("That was removed already")).to_be_visible()
+    third.get_by_role("link", name="Remove").click()
+    expect(third).to_have_url(re.compile("/contacts$"))
+    expect(third.get_by_role("status").get_by_text("That was removed already")).to_be_visible()
     page.context.close()
 
 

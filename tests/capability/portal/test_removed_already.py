@@ -69,6 +69,20 @@ def test_a_removal_in_a_second_tab_leads_to_the_list_and_says_so(
         assert _audited(db, amina_id) == before
 
 
+def test_the_question_about_what_is_removed_already_is_not_asked_and_the_list_says_so(
+    visitor: Visitor, db: Database, amina_id: str, home: str, there: There
+) -> None:
+    path = f"{home}/contacts/{there.contact}/remove"
+    visitor.get(path)
+    assert visitor.post(path).status_code == 303
+    visitor.get(f"{home}/contacts")  # it says what was done
+    before = _audited(db, amina_id)
+    asked = visitor.get(path)
+    assert (asked.status_code, asked.headers["location"]) == (303, f"{home}/contacts")
+    assert NOTICE in visitor.get(f"{home}/contacts").text
+    assert _audited(db, amina_id) == before
+
+
 def test_what_is_gone_is_not_changed(visitor: Visitor, home: str, there: There) -> None:
     endpoint = f"{home}/webhooks/{there.endpoint}"
     visitor.get(endpoint)

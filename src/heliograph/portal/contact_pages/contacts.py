@@ -196,19 +196,16 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
 def ask_remove(
     tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
-    """Shows the button that removes a contact."""
+    """Shows the button that removes a contact. Raises RemovedAlready."""
     visit.require(tx, Right.CONTACTS)
-    found = _of_account(tx, request, visit)
+    found = _to_remove(tx, request, visit)
     contact_id = contacts.text_id(found.contact)
     return page("contact_remove.html", request, visit=visit, contact=found.contact, id=contact_id)
 
 
 def remove(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     """Removes a contact, and shows the list. Raises RemovedAlready."""
-    try:
-        found = _of_account(tx, request, visit)
-    except NotFound as gone:
-        raise RemovedAlready(list_path=f"{visit.home}/contacts") from gone
+    found = _to_remove(tx, request, visit)
     contact_id = contacts.text_id(found.contact)
     contacts.delete(tx, found.owner, contact_id)
     visit.audit(tx, request, "contact.remove", contact_id)
@@ -235,6 +232,14 @@ def _of_account(tx: Connection, request: PageRequest, visit: Visit) -> OwnContac
         return OwnContact(contacts.by_id(tx, live, request.path["contact"]), live)
     except NotFound:
         return OwnContact(contacts.by_id(tx, sandbox, request.path["contact"]), sandbox)
+
+
+def _to_remove(tx: Connection, request: PageRequest, visit: Visit) -> OwnContact:
+    """Returns the contact that the path names. Raises RemovedAlready if there is none."""
+    try:
+        return _of_account(tx, request, visit)
+    except NotFound as gone:
+        raise RemovedAlready(list_path=f"{visit.home}/contacts") from gone
 
 
 @contextmanager

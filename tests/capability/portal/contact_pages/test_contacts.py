@@ -279,13 +279,13 @@ def test_a_contact_of_another_account_is_like_none(
     assert phones_on(visitor.get(f"{home}/contacts?q={theirs.phone}")) == []
     for contact_id in (contacts.text_id(theirs), NOBODYS, "con_x"):
         path = f"{home}/contacts/{contact_id}"
-        assert visitor.get(f"{path}/remove").status_code == 404
         assert "There is no such contact." in visitor.get(path).text
         visitor.get(home)
         for do in ("opt_out", "change"):
             assert visitor.post(path, {"do": do, "phone": "233201234568"}).status_code == 404
-        removed = visitor.post(f"{path}/remove")  # as for one that was removed already
-        assert (removed.status_code, removed.headers["location"]) == (303, f"{home}/contacts")
+        # as for one that was removed already
+        for removed in (visitor.post(f"{path}/remove"), visitor.get(f"{path}/remove")):
+            assert (removed.status_code, removed.headers["location"]) == (303, f"{home}/contacts")
     assert visitor.get(f"{home_of(db, chidi)}/contacts").status_code == 404
     assert visitor.post_as_it_is(f"{home}/contacts/new", data={"phone": "1"}).status_code == 403
     assert (those_of(db, chidi), those_of(db, amina_id)) == ([theirs], [])

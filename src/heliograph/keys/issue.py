@@ -182,6 +182,15 @@ def find(tx: Connection, text_id: str) -> ApiKey:
     return by_id(tx, raw)
 
 
+def is_text_of(tx: Connection, text_id: str, key: str) -> bool:
+    """Returns whether `key` is the text of the key with this id in text form (`key_…`). Raises
+    NotFound.
+    """
+    query = sa.select(api_keys.c.sha256).where(api_keys.c.id == find(tx, text_id).id)
+    stored: bytes = tx.execute(query).scalar_one()
+    return bytes(stored) == digest(key)
+
+
 def name_of(tx: Connection, key_id: str) -> str:
     """Returns the name of the key with this raw id, which is there: keys are never deleted."""
     query = sa.select(api_keys.c.name).where(api_keys.c.id == key_id)

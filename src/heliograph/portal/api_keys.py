@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from heliograph import accounts, keys
 from heliograph.base.clock import DAY_MS
-from heliograph.base.errors import FieldError, NotFound
+from heliograph.base.errors import Conflict, FieldError, NotFound
 from heliograph.base.forms import Query, quote_value
 from heliograph.base.paging import read_page
 from heliograph.base.short_texts import invalid_field
@@ -41,6 +41,7 @@ LETS: Final = {
 }
 EXPIRES: Final = {"never": None, "in 30 days": 30, "in 90 days": 90, "in 365 days": 365}
 PURPOSE: Final = "api key of a form"
+OF_ANOTHER_SESSION: Final = "This key is shown only to whoever has made it. Make another key."
 FIELDS: Final = ("name", "mode", "tier", "expires", "permissions")
 
 
@@ -121,8 +122,17 @@ def make(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         return ApiResponse({"id": keys.text_id(record)})
 
     made = record_of(run_path_form_once(tx, request, visit, effect))
-    key = keys.make_key(mode == "sandbox", random)
+    key = key_of_maker(tx, made["id"], keys.make_key(mode == "sandbox", random))
     return page("key_made.html", request, visit=visit, key=key, record=keys.find(tx, made["id"]))
+
+
+def key_of_maker(tx: Connection, text_id: str, key: str) -> str:
+    """Returns the text of the key that a form has made, as it is made of that form. It is that of
+    another key if another session has sent the form before: raises Conflict then.
+    """
+    if not keys.is_text_of(tx, text_id, key):
+        raise Conflict(OF_ANOTHER_SESSION)
+    return key
 
 
 def ask_revoke(tx: Connection, request: PageRequest, visit: Visit) -> Response:

@@ -13,8 +13,9 @@ from heliograph.base.errors import FieldError
 from heliograph.base.paging import PageWanted
 from heliograph.messages import read
 from heliograph.messages.accept import SANDBOX_SENDER
+from heliograph.portal.api_keys import key_of_maker
 from heliograph.portal.filled_form import choice_of
-from heliograph.portal.form_idempotency import random_of, run_form_once
+from heliograph.portal.form_idempotency import random_of, record_of, run_form_once
 from heliograph.portal.languages import marked, translated
 from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import PageRequest
@@ -79,8 +80,8 @@ def make_key(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         visit.audit(tx, request, "key.make", key_id, f"sandbox: {KEY_NAME}")
         return ApiResponse({"id": key_id})
 
-    run_form_once(tx, request, visit, PATH, sandbox=True, effect=effect)
-    return _render(tx, request, visit, keys.make_key(True, random))
+    made = record_of(run_form_once(tx, request, visit, PATH, sandbox=True, effect=effect))
+    return _render(tx, request, visit, key_of_maker(tx, made["id"], keys.make_key(True, random)))
 
 
 def _render(

@@ -73,6 +73,7 @@ REFUSALS: Final = (
     marked("%(given)s is no button of this page."),
     marked("A request with this Idempotency-Key is being carried out."),
     marked("This form was sent before, with something else in it. Load its page again."),
+    marked("This key is shown only to whoever has made it. Make another key."),
     marked("This passkey belongs to another user than the one who is signing in."),
     marked("There is no such sender ID."),
     marked("There is no such document."),

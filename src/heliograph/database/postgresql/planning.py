@@ -1,4 +1,6 @@
-"""Keeps PostgreSQL from using a plan again that it has made for another state of a table."""
+"""Keeps PostgreSQL from plans that are good for another state of a table, and bad for the one that
+it has now.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,3 +26,16 @@ def replan_statements(tx: Connection) -> Iterator[None]:
         yield
     finally:
         connection.prepare_threshold = usual
+
+
+@contextmanager
+def without_sorts(tx: Connection) -> Iterator[None]:
+    """Has each statement of the block read what it orders from an index that has this order, as
+    long as there is one. Of two indexes PostgreSQL else takes the worse one and sorts what it finds
+    there, if it believes that it finds next to nothing.
+
+    What is set ends with the transaction, if an error ends that.
+    """
+    tx.exec_driver_sql("SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off")
+    yield
+    tx.exec_driver_sql("RESET enable_sort; RESET enable_incremental_sort")

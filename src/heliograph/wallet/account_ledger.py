@@ -17,6 +17,10 @@ from heliograph.wallet.tables import ledger_entries
 from heliograph.wallet.wallet import wallet_of
 
 TRANSACTIONS_LIMIT_MAX: Final = 100  # docs/api.md, "Lists and paging"
+# An entry is written in the transaction that stores a charge or a failure, and its id is made a few
+# milliseconds before or after. There is no index of references of charges: it would cost each send
+# a write. So all entries of this span are looked through.
+_AROUND_MS: Final = 10_000
 
 
 def page(
@@ -47,6 +51,29 @@ def page(
             )
         ]
     return sorted(own + others, key=lambda entry: entry.id, reverse=True)[: wanted.limit + 1]
+
+
+def entries_of_moment(
+    tx: Connection, account_id: str, entry_type: str, reference: str, at_ms: int, *, limit: int
+) -> list[Entry]:
+    """Returns at most `limit` of the account's own entries of this type and reference that say that
+    they were written at `at_ms`, oldest first.
+    """
+    columns = ledger_entries.c
+    query = (
+        sa.select(*ENTRY_COLUMNS)
+        .where(
+            columns.account_id == account_id,
+            columns.id >= first_id_of(at_ms - _AROUND_MS),
+            columns.id < first_id_of(at_ms + _AROUND_MS),
+            columns.type == entry_type,
+            columns.reference == reference,
+            columns.created_at_ms == at_ms,
+        )
+        .order_by(columns.id)
+        .limit(limit)
+    )
+    return records_of(Entry, tx.execute(query))
 
 
 def _newest(

@@ -8,17 +8,11 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.base.paging import PageWanted, Span
 from heliograph.messages.read.message import CAMPAIGN_PREFIX, SEND_PREFIX, Message
 from heliograph.messages.tables import sends
 from heliograph.wallet import Entry, account_ledger
 
-# An entry is written in the transaction that stores a charge or a failure, and its id is made a few
-# milliseconds before or after. There is no index of references of charges: it would cost each send
-# a write. So all entries of this span are looked through.
-_AROUND_MS: Final = 10_000
-# of each kind; a campaign may have several chunks, and refunds, in such a span
-ENTRIES_MAX: Final = 5
+ENTRIES_MAX: Final = 5  # of each kind; a campaign may have several chunks, and refunds, at once
 
 
 class MessageCharges(NamedTuple):
@@ -43,21 +37,11 @@ def charges_of(tx: Connection, message: Message, account_id: str) -> MessageChar
     moments = [("sms_charge", message.created_at_ms)]
     if message.refunded and message.failed_at_ms is not None:
         moments.append(("sms_refund", message.failed_at_ms))
-    return MessageCharges(
-        [
-            entry
-            for entry_type, at_ms in moments
-            for entry in reversed(
-                account_ledger.page(
-                    tx,
-                    account_id,
-                    PageWanted(ENTRIES_MAX, None),
-                    Span(at_ms - _AROUND_MS, at_ms + _AROUND_MS),
-                    entry_type,
-                    reference,
-                )[:ENTRIES_MAX]
-            )
-            if entry.created_at_ms == at_ms
-        ],
-        count,
-    )
+    entries = [
+        entry
+        for entry_type, at_ms in moments
+        for entry in account_ledger.entries_of_moment(
+            tx, account_id, entry_type, reference, at_ms, limit=ENTRIES_MAX
+        )
+    ]
+    return MessageCharges(entries, count)

@@ -202,7 +202,7 @@ def _render(
 ) -> Response:
     errors, why = errors_at_fields(error, FIELDS)
     names = sender_names(tx, visit, sandbox=True)
-    filled_in = {"mode": "sandbox", "sender": _usual_sender(tx, visit) or next(iter(names))}
+    filled_in = {"mode": "sandbox", "sender": usual_sender(tx, visit) or next(iter(names))}
     return page(
         "send.html",
         request,
@@ -218,7 +218,7 @@ def _render(
     )
 
 
-def _usual_sender(tx: Connection, visit: Visit) -> str | None:
+def usual_sender(tx: Connection, visit: Visit) -> str | None:
     """Returns the account's default sender or, where there is none, the oldest that may send in
     both modes.
     """

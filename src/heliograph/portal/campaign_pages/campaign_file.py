@@ -21,6 +21,7 @@ from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.form_idempotency import forget_once, run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.send import usual_sender
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.requests import ApiResponse
@@ -51,7 +52,8 @@ def show_form(
     """Shows the form that takes a text and a file. Its mode decides which senders it offers."""
     visit.require(tx, Right.CAMPAIGNS)
     query = dict(request.sent.query)
-    typed = {"mode": query.get("mode", visit.mode), **request.sent.form}
+    usual = {"sender": usual_sender(tx, visit) or ""}
+    typed = {**usual, "mode": query.get("mode", visit.mode), **request.sent.form}
     mode = typed["mode"] if typed["mode"] in visit.modes else visit.mode
     return page(
         "campaign_file.html",

@@ -16,6 +16,7 @@ from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.form_idempotency import redirect_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page, redirect
+from heliograph.portal.send import usual_sender
 from heliograph.portal.visit import MODES, Visit
 from heliograph.users import Right
 
@@ -41,7 +42,8 @@ def show_form(
     query = dict(request.sent.query)
     like = _fields_of(of_account(tx, query["from"], visit)) if query.get("from") else {}
     filled_in = {**like, **request.sent.form}
-    typed = {"audience": "all", "mode": query.get("mode", visit.mode), **filled_in}
+    usual = {"audience": "all", "sender": usual_sender(tx, visit) or ""}
+    typed = {**usual, "mode": query.get("mode", visit.mode), **filled_in}
     mode = typed["mode"] if typed["mode"] in modes else visit.mode
     if like:  # it is previewed as if it had been typed
         request = request._replace(sent=request.sent._replace(form=filled_in))

@@ -67,6 +67,23 @@ def test_the_senders_are_those_of_the_mode(
     assert "mode must be one of live, sandbox" in html.unescape(refused.text)
 
 
+def test_a_campaign_begins_with_the_sender_that_texts_usually_come_from(
+    visitor: Visitor, db: Database, amina_id: str, home: str
+) -> None:
+    with db.write() as tx:
+        early = senders.register(tx, amina_id, "4567", sandbox=False, now_ms=clock.now_ms())
+        senders.approve(tx, early.id, now_ms=clock.now_ms())
+
+    def chosen(path: str) -> list[str]:
+        page = visitor.get(f"{home}/campaigns/new{path}").text
+        return re.findall(r"<option selected>([^<]+)</option>", page)
+
+    assert chosen("") == chosen("/import") == ["AMINA"]  # the oldest, and not the first by name
+    with db.write() as tx:
+        senders.make_default(tx, amina_id, senders.text_id(early))
+    assert chosen("") == chosen("/import") == ["4567"]
+
+
 def test_three_recipients_are_shown_before_anything_is_stored(
     visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:

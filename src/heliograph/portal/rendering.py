@@ -64,6 +64,7 @@ class DoneNotice(StrEnum):
     REVOKED = "revoked"
     ENDED = "ended"
     ON_ITS_WAY = "on-its-way"
+    ON_ITS_WAY_TO_SOME = "on-its-way-to-some"
     FIRST_ON_THEIR_WAY = "first-on-their-way"
     NOTHING_MISSED = "nothing-missed"
     DONE_ALREADY = "done-already"
@@ -76,6 +77,7 @@ DONE_NOTICES: Final[Mapping[str, str]] = {
     DoneNotice.REVOKED: languages.marked("Revoked"),
     DoneNotice.ENDED: languages.marked("Ended"),
     DoneNotice.ON_ITS_WAY: languages.marked("On its way"),
+    DoneNotice.ON_ITS_WAY_TO_SOME: languages.marked("On its way, but not to all of the numbers"),
     DoneNotice.FIRST_ON_THEIR_WAY: languages.marked(
         "The oldest are on their way: repeat it for the rest"
     ),

@@ -22,18 +22,34 @@ from heliograph.messages.accept import (
 )
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.form_idempotency import conflict_in_words, send_once
+from heliograph.portal.languages import marked
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit, visit_of
 from heliograph.text import UCS_2, beyond_gsm7, count_segments
 from heliograph.users import Right
 
+# why a number gets nothing, by the reasons of the API
+LEFT_OUT: Final = {
+    "invalid_number": marked("no phone number"),
+    "country_not_allowed": marked("in a country that this account may not send to"),
+    "no_route": marked("no carrier is connected for it"),
+    "no_rate": marked("no price is set for it"),
+    "opted_out": marked("opted out"),
+}
 FIELDS: Final = ("mode", "sender", "recipients", "message", "reference")
 CHANGED: Final = "This form was sent before, with another text. Send it as a new one?"
 PATH: Final = "POST /portal/send"  # of Idempotency-Keys: those of programs have other paths
 # marks, separators and controls: a reader would see nothing, or not what it does to the next words
 UNSEEN: Final = ("M", "Z", "C")
 BETWEEN_NUMBERS: Final = re.compile(r"[,;\s]*[,;\r\n]\s*")
+
+
+class LeftOut(NamedTuple):
+    """Holds a number that gets nothing, as it was written, and why."""
+
+    recipient: str
+    why: str
 
 
 class TextCount(NamedTuple):
@@ -47,6 +63,7 @@ class TextCount(NamedTuple):
     beyond: list[str]
     segments_without: int
     answer: dict[str, Any] | None
+    left_out: list[LeftOut]
 
 
 class SendAttempt(NamedTuple):
@@ -84,7 +101,8 @@ def send(request: PageRequest) -> Response:
     mode = "?mode=sandbox" if tried.sandbox else "?mode=live"
     found = tried.answer["message_id"]
     below = f"/{found}" if found else f"{mode}&send_id={tried.answer['send_id']}"
-    return redirect(f"{visit.home}/messages{below}", DoneNotice.ON_ITS_WAY)
+    notice = DoneNotice.ON_ITS_WAY_TO_SOME if tried.answer["rejected"] else DoneNotice.ON_ITS_WAY
+    return redirect(f"{visit.home}/messages{below}", notice)
 
 
 def attempt(request: PageRequest, visit: Visit, answers: AnsweredText | None = None) -> SendAttempt:
@@ -181,6 +199,10 @@ def _count_text(
         [_visible_name(each) for each in beyond] if taken.encoding == UCS_2 else [],
         without.segments,
         answer,
+        [
+            LeftOut(each["recipient"], LEFT_OUT.get(each["reason"], each["reason"]))
+            for each in (answer["rejected"] if answer else [])
+        ],
     )
 
 

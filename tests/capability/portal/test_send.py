@@ -11,6 +11,7 @@ from heliograph.base import clock
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages.tables import messages
+from heliograph.opt_outs import OptOutOwner, OptOutSource, suppress
 from heliograph.users import Role
 from heliograph.wallet import ledger
 from tests.support.api.service import Loop
@@ -200,6 +201,23 @@ def test_a_text_is_counted_and_priced_before_it_is_sent(
     visitor.get(f"{home}/send")
     assert visitor.post(f"{home}/send/count", {"message": ""}).text.strip() == ""
     assert sent(db) == []
+
+
+def test_numbers_that_get_nothing_are_named_before_the_text_is_sent_and_after(
+    visitor: Visitor, db: Database, amina_id: str, home: str
+) -> None:
+    with db.write() as tx:
+        owner = OptOutOwner(amina_id, sandbox=True)
+        suppress(tx, owner, ["233201234568"], source=OptOutSource.API, now_ms=clock.now_ms())
+    to = f"{TO}, <b>1, 233201234568"
+    assert send(visitor, home, do="count", recipients=to) == 200
+    named = "2 numbers get nothing: <b>1 (no phone number), 233201234568 (opted out)."
+    assert f"1 credit for 1 recipient {named}" in text_of(visitor).replace(" ( ", " (")
+    assert "<b>1" not in visitor.page.text
+    assert send(visitor, home, recipients=to) == 303
+    said = "On its way, but not to all of the numbers"
+    assert said in visitor.get(visitor.page.headers["location"]).text
+    assert sent(db) == [int(TO)]
 
 
 @pytest.mark.parametrize("role", list(Role))

@@ -193,17 +193,21 @@ def _count_text(
     except ServiceError:
         pass  # the button that sends says what is missing
     return TextCount(
-        len(text),
-        taken.encoding,
-        taken.segments,
-        [_visible_name(each) for each in beyond] if taken.encoding == UCS_2 else [],
-        without.segments,
-        answer,
-        [
-            LeftOut(each["recipient"], LEFT_OUT.get(each["reason"], each["reason"]))
-            for each in (answer["rejected"] if answer else [])
-        ],
+        characters=len(text),
+        encoding=taken.encoding,
+        segments=taken.segments,
+        beyond=[_visible_name(each) for each in beyond] if taken.encoding == UCS_2 else [],
+        segments_without=without.segments,
+        answer=answer,
+        left_out=_left_out(answer) if answer else [],
     )
+
+
+def _left_out(answer: dict[str, Any]) -> list[LeftOut]:
+    return [
+        LeftOut(each["recipient"], LEFT_OUT.get(each["reason"], each["reason"]))
+        for each in answer["rejected"]
+    ]
 
 
 def _visible_name(character: str) -> str:

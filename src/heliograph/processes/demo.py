@@ -5,6 +5,7 @@
 import asyncio
 import json
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import replace
@@ -269,6 +270,9 @@ def _request(url: str, key: str, body: dict[str, Any] | None = None) -> Any:
     try:
         with direct.open(request, timeout=REQUEST_TIMEOUT_S) as answer:
             return json.load(answer)
+    except urllib.error.HTTPError as refused:
+        why = json.load(refused)["error"]["message"]
+        raise NotDelivered(f"The demo's own request was refused: {why}") from refused
     except OSError as error:
         raise NotDelivered(f"The demo's own request failed: {error}.") from error
 

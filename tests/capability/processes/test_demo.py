@@ -44,6 +44,17 @@ def test_a_demo_that_ends_says_how_to_run_one_that_stays_instead_of_what_to_send
     assert "curl" not in done.stdout
 
 
+def test_a_demo_whose_phone_has_opted_out_says_so(tmp_path: Path) -> None:
+    assert _demo(tmp_path).returncode == 0
+    place = ("--data-dir", str(tmp_path / "heliograph-demo"))
+    out = ["opt-out", "add", "233201234567", "--account", "Demo Shop", *place]
+    assert warm.run(out, timeout=60, cwd=tmp_path, env=dict(os.environ)).returncode == 0
+    done = _demo(tmp_path)
+    assert done.returncode == 1
+    assert "The demo's own request was refused: None of the recipients" in done.stderr
+    assert "'233201234567', has opted out of these texts." in done.stderr
+
+
 @pytest.mark.parametrize(("once", "ends"), [("", False), ("0", False), ("1", True), ("yes", True)])
 def test_make_demo_ends_when_it_is_told_once(once: str, ends: bool) -> None:
     told = subprocess.run(

@@ -37,7 +37,7 @@ LISTED_MAX: Final = 50
 NAME_AT_FIRST: Final = "rates"  # of a sheet whose file has none
 
 
-class _Line(msgspec.Struct, array_like=True):
+class _StoredRate(msgspec.Struct, array_like=True):
     """Holds a rate as `rate_sheets.lines` stores it: an array in the order of these fields."""
 
     account_id: str
@@ -45,7 +45,7 @@ class _Line(msgspec.Struct, array_like=True):
     credits: int | None
 
 
-_LINES: Final = msgspec.json.Decoder(list[_Line])
+_LINES: Final = msgspec.json.Decoder(list[_StoredRate])
 
 
 class RateSheet(NamedTuple):
@@ -115,7 +115,7 @@ def upload(
         user_id=by and by.id,
         email=by and by.email,
     )
-    lines = encode([_Line(**rate._asdict()) for rate in rates]).decode()
+    lines = encode([_StoredRate(**rate._asdict()) for rate in rates]).decode()
     tx.execute(rate_sheets.insert().values(sheet._asdict() | {"lines": lines}))
     return sheet
 

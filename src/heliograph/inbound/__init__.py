@@ -22,12 +22,14 @@ from heliograph.inbound.read import (
     newest_inbound,
 )
 from heliograph.inbound.retention import erase_some_inbound
+from heliograph.inbound.written_sender import WrittenSender, international
 from heliograph.messages.read import INBOUND_PREFIX
 
 __all__ = [
     "INBOUND_PREFIX",
     "InboundText",
     "OwnNumber",
+    "WrittenSender",
     "add_number",
     "all_numbers",
     "answered_text",
@@ -39,6 +41,7 @@ __all__ = [
     "give_back_numbers",
     "inbound_page",
     "inbound_text",
+    "international",
     "keywords",
     "newest_inbound",
     "numbers_page",

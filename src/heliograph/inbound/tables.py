@@ -190,6 +190,13 @@ inbound_parts = sa.Table(
     sa.Column("repeats", sa.Integer, nullable=False),
     sa.Column("received_at_ms", sa.BigInteger, nullable=False),
     sa.Column("inbound_id", RawId, nullable=True, comment="the text, once it is stored"),
+    sa.Column(
+        "is_national",
+        sa.Boolean,
+        nullable=False,
+        server_default=sa.false(),
+        comment="the sender has no country code",
+    ),
     sa.Index("inbound_parts_by_text", "carrier_id", "sender", "recipient", "reference"),
     sa.Index("inbound_parts_by_age", "received_at_ms"),
 )

@@ -8,9 +8,9 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
 from heliograph.database.reads import stream_records
+from heliograph.inbound import WrittenSender, international
 from heliograph.inbound.tables import inbound, inbound_parts, keyword_replies, numbers
 from heliograph.jobs.row_changes import RowChange, delete_rows
-from heliograph.text import parse_phone
 from heliograph.text.phones_in_text import Quoted
 
 ENDING: Final = 6  # digits: as a number ends however a carrier writes it
@@ -35,9 +35,9 @@ def inbound_changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator
         sa.select(accounts.c.country_code).where(accounts.c.id == account_id)
     ).scalar_one()
 
-    def is_number(sender: str) -> bool:
-        phone = parse_phone(sender, None, home_country)
-        return sender == quoted.digits or (phone is not None and phone.digits == quoted.digits)
+    def is_number(sender: str, *, is_national: bool = False) -> bool:
+        written = WrittenSender(sender, is_national)
+        return quoted.digits in (sender, international(written, home_country))
 
     columns = inbound.c
     ending = quoted.digits[-ENDING:]
@@ -62,8 +62,13 @@ def inbound_changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator
         numbers.c.digits == parts.recipient,
         numbers.c.account_id != account_id,
     )
+    as_written = sa.tuple_(parts.sender, parts.is_national)
     senders = tx.execute(
-        sa.select(parts.sender).distinct().where(parts.sender.endswith(ending))
-    ).scalars()
-    own = [sender for sender in senders if is_number(sender)]
-    yield from delete_rows(tx, inbound_parts, parts.sender.in_(own), sa.not_(is_others))
+        sa.select(parts.sender, parts.is_national).distinct().where(parts.sender.endswith(ending))
+    )
+    own = [
+        (row.sender, row.is_national)
+        for row in senders
+        if is_number(row.sender, is_national=row.is_national)
+    ]
+    yield from delete_rows(tx, inbound_parts, as_written.in_(own), sa.not_(is_others))

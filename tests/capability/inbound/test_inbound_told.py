@@ -4,6 +4,8 @@ transaction that stores it.
 
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from heliograph.base import clock
 from heliograph.carriers.smpp.handset_text import read_handset_text
 from heliograph.inbound.receive.events import EVENT_TEXT_MAX
@@ -13,7 +15,7 @@ from heliograph.inbound.receive.record import record
 from tests.support.capability.inbox import Inbox, written
 from tests.support.capability.webhooks import waiting
 from tests.support.factories import awaited
-from tests.support.wire.handset_texts import LONG, long_text
+from tests.support.wire.handset_texts import LONG, PHONE, long_text
 
 PARTS = [read_handset_text(each, None) for each in long_text(LONG)]
 
@@ -38,6 +40,14 @@ async def test_what_came_of_a_text_is_told_when_it_is_stored(inbox: Inbox) -> No
     (told,) = inbox.told()
     assert (told["complete"], told["parts_received"]) == (False, told["parts"] - 1)
     assert LONG.endswith(told["text"])
+
+
+@awaited
+async def test_who_wrote_what_came_of_a_text_is_read_as_of_a_whole_one(inbox: Inbox) -> None:
+    for part in PARTS[1:]:
+        await inbox.came(replace(part, sender=PHONE[3:], is_national=True))
+    await store_all_overdue(inbox.db, {}, clock.now_ms() + WAITED_MS + 60_000)
+    assert [each["from"] for each in inbox.told()] == [PHONE]
 
 
 @awaited

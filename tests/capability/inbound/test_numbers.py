@@ -10,7 +10,7 @@ from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from heliograph.base.paging import PageWanted
-from heliograph.carriers import HandsetText
+from heliograph.carriers import HandsetText, PartOf
 from heliograph.database.database import Database
 from heliograph.inbound.receive.record import record
 from heliograph.inbound.tables import inbound, inbound_parts, numbers
@@ -175,4 +175,30 @@ async def test_a_number_is_erased_from_what_it_sent_to_the_account_or_to_nobody(
     ]
     with db.read() as tx:
         assert tx.execute(sa.select(sa.func.count()).select_from(inbound_parts)).scalar_one() == 0
+    await db.close_hot()
+
+
+@awaited
+async def test_a_part_that_waits_is_erased_where_its_carrier_leaves_the_country_code_out(
+    db: Database, run: Run
+) -> None:
+    open_account(db)
+    carrier_id = open_carrier(db, "gh-main")
+    run("number", "add", "4567", "--carrier", "gh-main", "--account", "amina")
+    for place, sender in enumerate((PHONE, OTHER)):
+        part = HandsetText(
+            sender=sender[3:],
+            recipient="4567",
+            alphabet=GSM_7,
+            octets=b"the first part of two",
+            part=PartOf(reference=7, total=2, number=1),
+            digest=f"{place:032x}",
+            token=None,
+            is_national=True,
+        )
+        async with db.hot() as tx:
+            await record(tx, carrier_id, [part], clock.now_ms())
+    assert run("erase", PHONE, "--account", "amina", "--yes").status == 0
+    with db.read() as tx:
+        assert tx.execute(sa.select(inbound_parts.c.sender)).scalars().all() == [OTHER[3:]]
     await db.close_hot()

@@ -243,6 +243,7 @@ def _stored_part(
         repeats=0,
         received_at_ms=now_ms,
         inbound_id=None,
+        is_national=came.is_national,
     )
 
 
@@ -257,7 +258,7 @@ async def store_overdue(tx: HotTx, overdue: sql.OverdueText, now_ms: int) -> Rec
     inbound_id = _new_id(now_ms)
     whole = _WholeText(
         inbound_id,
-        WrittenSender(parts[0].sender),
+        WrittenSender(parts[0].sender, bool(parts[0].is_national)),
         parts[0].recipient,
         [TextPiece(part.number, part.alphabet, bytes(part.octets)) for part in parts],
         parts[0].total,

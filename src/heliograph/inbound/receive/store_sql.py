@@ -86,6 +86,7 @@ class StoredPart(Row, frozen=True):
     repeats: Int
     received_at_ms: BigInt
     inbound_id: Id | None
+    is_national: Bool
 
 
 _PART: Final = ", ".join(f"p.{name}" for name in StoredPart.__struct_fields__)

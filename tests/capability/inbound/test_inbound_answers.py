@@ -1,9 +1,12 @@
 """A text answers the newest message that its account sent from that number to that phone."""
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
+from heliograph.base.paging import PageWanted
+from heliograph.inbound import as_inbound_record, inbound_page
 from heliograph.inbound.receive.route import ANSWERS_WITHIN_MS
 from heliograph.jobs.retention import retain
 from heliograph.messages.read.message import INBOUND_PREFIX, message_of
@@ -62,6 +65,40 @@ async def test_a_text_answers_the_newest_message_to_its_phone_from_its_number(
     assert all(each == inbox.shown(each["id"]) for each in told)
     answering = [each["id"] for each in told if each["in_reply_to"] is not None]
     assert (replies(inbox, newest), replies(inbox, older)) == (sorted(answering), [])
+
+
+@awaited
+async def test_a_phone_of_a_sandbox_answers_what_its_sandbox_sent_from_that_sender(
+    inbox: Inbox,
+) -> None:
+    chidi = open_account(inbox.db, "chidi")
+    now_ms = clock.now_ms()
+    with inbox.db.write() as tx:
+        tried = store_sent(tx, inbox.amina_id, "AMINA", PHONE, at_ms=now_ms, sandbox=True)
+        # none of these is answered
+        store_sent(tx, inbox.amina_id, "AMINA", PHONE, at_ms=now_ms + 1)
+        store_sent(tx, inbox.amina_id, "OTHER", PHONE, at_ms=now_ms + 1, sandbox=True)
+        of_chidi = store_sent(tx, chidi, "AMINA", PHONE, at_ms=now_ms + 1, sandbox=True)
+    await inbox.came(
+        *(
+            replace(written("hello", number, to="AMINA"), sandbox_of=account_id)
+            for number, account_id in enumerate((inbox.amina_id, chidi))
+        ),
+        at_ms=now_ms + 2,
+    )
+    with inbox.db.read() as tx:
+        texts = {
+            account_id: inbound_page(tx, account_id, PageWanted(10, None), sandbox=True)
+            for account_id in (inbox.amina_id, chidi)
+        }
+        message = message_of(tx, inbox.amina_id, tried, sandbox=True)
+        named = answers_of(tx, message)["replies"]
+    answered = {
+        account_id: [as_inbound_record(each)["in_reply_to"] for each in found]
+        for account_id, found in texts.items()
+    }
+    assert answered == {inbox.amina_id: [tried], chidi: [of_chidi]}
+    assert named == [as_inbound_record(each)["id"] for each in texts[inbox.amina_id]]
 
 
 @awaited

@@ -277,7 +277,7 @@ async def _store(
     """Stores texts, each for its number's account, with the events that tell of them, and counts
     repetitions of those that were stored before. Returns how many are no account's.
     """
-    ways = [Way(whole_text.written, whole_text.recipient) for whole_text in whole]
+    ways = [Way(each.written, each.recipient, each.sandbox_of) for each in whole]
     by_way = await routes(tx, carrier_id, ways, now_ms)
     routed = [by_way[way] for way in ways]
     rows = []
@@ -288,7 +288,7 @@ async def _store(
                 id=whole_text.id,
                 carrier_id=carrier_id,
                 account_id=route.account_id,
-                sandbox=False,
+                sandbox=whole_text.sandbox_of is not None,
                 sender=route.sender,
                 recipient=whole_text.recipient,
                 text=decoded.text,
@@ -303,10 +303,6 @@ async def _store(
                 in_reply_to=route.in_reply_to,
             )
         )
-    rows = [
-        _in_its_mode(row, whole_text.sandbox_of)
-        for row, whole_text in zip(rows, whole, strict=True)
-    ]
     received = await _note_keywords(tx, carrier_id, rows, whole, routed)
     rows = [row for row, whole_text in zip(rows, whole, strict=True) if not whole_text.is_repeat]
     await sql.STORE_TEXTS.rows(tx, rows)
@@ -376,13 +372,6 @@ async def _note_keywords(
             scope = scope_of_sender(text.recipient) if read_text.one_sender else WHOLE_ACCOUNT
             received.append(ReceivedKeyword(text, read_text.matched, scope))
     return received + await keywords_for_former_tenants(tx, texts, routed, received)
-
-
-def _in_its_mode(row: sql.StoredText, sandbox_of: str | None) -> sql.StoredText:
-    """Returns a text as one of an account's sandbox, if that has the phone."""
-    if sandbox_of is None:
-        return row
-    return replace(row, account_id=sandbox_of, sandbox=True, in_reply_to=None)
 
 
 def _new_id(now_ms: int) -> str:

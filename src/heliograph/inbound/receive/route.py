@@ -23,10 +23,13 @@ _LEAVES_WITHIN_MS: Final = 1_000 * max(VALIDITY_S)  # after it was accepted
 
 
 class Way(NamedTuple):
-    """Says who wrote to which number, as a text has it."""
+    """Says who wrote to which number, as a text has it. `sandbox_of` is the account (raw id) whose
+    sandbox has the phone, if it is one of a sandbox: it writes to a sender of that account.
+    """
 
     sender: WrittenSender
     recipient: str
+    sandbox_of: str | None = None
 
 
 class _Texted(NamedTuple):
@@ -63,15 +66,18 @@ async def routes(
     called = sorted({each.recipient for each in ways})
     found = await sql.OWNERS.rows(tx, [sql.OurNumber(carrier_id, digits) for digits in called])
     numbers = {each.digits: each for each in found}
-    owned: dict[Way, sql.NumberOwner] = {}
+    owned: dict[Way, TextRoute] = {}
     shared: dict[Way, sql.NumberOwner] = {}
     known: dict[Way, TextRoute] = {}
     for way in dict.fromkeys(ways):
         number = numbers.get(way.recipient)
-        if number is None:
+        if way.sandbox_of is not None:
+            owned[way] = TextRoute(way.sandbox_of, way.sender.text)
+        elif number is None:
             known[way] = TextRoute(None, way.sender.text)
         elif number.account_id is not None:
-            owned[way] = number
+            sender = international(way.sender, number.country_code)
+            owned[way] = TextRoute(number.account_id, sender)
         else:
             shared[way] = number
     left_since_ms = now_ms - ANSWERS_WITHIN_MS
@@ -86,27 +92,29 @@ async def routes(
 
 
 async def _owned(
-    tx: HotTx, owned: dict[Way, sql.NumberOwner], since: sql.MessagesSince
+    tx: HotTx, owned: dict[Way, TextRoute], since: sql.MessagesSince
 ) -> dict[Way, TextRoute]:
-    """Returns the routes of texts to numbers that one account has. They answer the message that
-    left last of those that the account sent from the number to the phone.
+    """Returns the routes of texts to numbers that one account has, and of those in a sandbox. They
+    answer the message that left last of those that the account sent from the number, or from the
+    sender in its sandbox, to the phone.
     """
-    read = {
-        way: TextRoute(number.account_id, international(way.sender, number.country_code))
-        for way, number in owned.items()
-    }
     asked = {
-        sql.Addressed(route.account_id, way.recipient, int(route.sender))
-        for way, route in read.items()
+        way: sql.Addressed(
+            account_id=route.account_id,
+            sandbox=way.sandbox_of is not None,
+            digits=way.recipient,
+            phone=int(route.sender),
+        )
+        for way, route in owned.items()
         if route.account_id is not None and may_be_texted(route.sender)
     }
     answered = {
-        _Texted(str(each.phone), each.digits): each.message_id
-        for each in await sql.newest_messages(tx, sorted(asked), since)
+        sql.Addressed(each.account_id, bool(each.sandbox), each.digits, each.phone): each.message_id
+        for each in await sql.newest_messages(tx, sorted(set(asked.values())), since)
     }
     return {
-        way: route._replace(in_reply_to=answered.get(_Texted(route.sender, way.recipient)))
-        for way, route in read.items()
+        way: route._replace(in_reply_to=answered.get(asked[way]) if way in asked else None)
+        for way, route in owned.items()
     }
 
 

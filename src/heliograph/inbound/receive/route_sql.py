@@ -78,9 +78,12 @@ COUNTRIES: Final = BatchStatement(
 
 
 class Addressed(Row, frozen=True):
-    """Asks for the newest message that an account sent from a number to a phone."""
+    """Asks for the newest message that an account sent in one mode from a sender to a phone.
+    `digits` are the number's, or the sender's name.
+    """
 
     account_id: Id
+    sandbox: Bool
     digits: Text
     phone: BigInt
 
@@ -99,6 +102,7 @@ class MessagesSince(Row, frozen=True):
 
 class NewestMessage(Row, frozen=True):
     account_id: Id
+    sandbox: Bool
     digits: Text
     phone: BigInt
     message_id: Id
@@ -136,26 +140,28 @@ _HAS_LEFT: Final = f"""({is_one_of("m.status", (SENT, DELIVERED))} OR m.parts_ac
 # another account's that was accepted later, and then its phone has it last.
 _LEFT_AT: Final = """coalesce(m.sent_at_ms,
     (SELECT max(i.since_ms) FROM inflight i WHERE i.message_id = m.id), s.created_at_ms)"""
-_COUNTS: Final = f"""NOT m.sandbox AND {_HAS_LEFT}
-    AND {_LEFT_AT} >= :left_since_ms"""
+_COUNTS: Final = f"{_HAS_LEFT} AND {_LEFT_AT} >= :left_since_ms"
 _NEWEST_FIRST: Final = f"ORDER BY {_LEFT_AT} DESC, m.id DESC LIMIT 1"
 _NEWEST_MESSAGES: Final = SharingStatement(
     Addressed,
     MessagesSince,
     NewestMessage,
     postgresql=f"""
-        SELECT g.account_id, g.digits, g.phone, newest.id AS message_id, newest.left_at_ms
+        SELECT g.account_id, g.sandbox, g.digits, g.phone, newest.id AS message_id,
+            newest.left_at_ms
         FROM :given AS g CROSS JOIN LATERAL (
             SELECT m.id, {_LEFT_AT} AS left_at_ms
             FROM {_LATEST.format(account_id="g.account_id")} m
             JOIN sends s ON s.id = m.send_id
-            WHERE m.id >= CAST(:since AS uuid) AND s.sender = g.digits AND {_COUNTS}
+            WHERE m.id >= CAST(:since AS uuid) AND m.sandbox = g.sandbox
+                AND s.sender = g.digits AND {_COUNTS}
             {_NEWEST_FIRST}) newest""",
     sqlite=f"""
-        SELECT m.account_id, s.sender AS digits, m.recipient AS phone, m.id AS message_id,
+        SELECT m.account_id, m.sandbox, s.sender AS digits, m.recipient AS phone,
+            m.id AS message_id,
             {_LEFT_AT} AS left_at_ms
         FROM {_LATEST_SQLITE.format(account_id=":account_id")} m JOIN sends s ON s.id = m.send_id
-        WHERE m.id >= :since AND s.sender = :digits AND {_COUNTS}
+        WHERE m.id >= :since AND m.sandbox = :sandbox AND s.sender = :digits AND {_COUNTS}
         {_NEWEST_FIRST}""",
 )
 
@@ -175,7 +181,8 @@ _NEWEST_OF_ALL: Final = SharingStatement(
     MessagesSince,
     NewestMessage,
     postgresql=f"""
-        SELECT newest.account_id, g.digits, g.phone, newest.id AS message_id, newest.left_at_ms
+        SELECT newest.account_id, false AS sandbox, g.digits, g.phone,
+            newest.id AS message_id, newest.left_at_ms
         FROM :given AS g CROSS JOIN LATERAL (
             SELECT m.account_id, m.id, {_LEFT_AT} AS left_at_ms
             FROM senders n JOIN accounts a ON a.id = n.account_id
@@ -183,15 +190,15 @@ _NEWEST_OF_ALL: Final = SharingStatement(
             JOIN sends s ON s.id = m.send_id
             WHERE n.skeleton = g.digits AND n.sender = g.digits AND NOT n.sandbox
                 AND m.id >= CAST(:since AS uuid) AND a.closed_at_ms IS NULL
-                AND s.sender = g.digits AND {_COUNTS}
+                AND NOT m.sandbox AND s.sender = g.digits AND {_COUNTS}
             {_NEWEST_FIRST}) newest""",
     sqlite=f"""
-        SELECT m.account_id, :digits AS digits, :phone AS phone, m.id AS message_id,
+        SELECT m.account_id, m.sandbox, :digits AS digits, :phone AS phone, m.id AS message_id,
             {_LEFT_AT} AS left_at_ms
         FROM (SELECT (
                 SELECT m.id FROM {_LATEST_SQLITE.format(account_id="n.account_id")} m
                 JOIN sends s ON s.id = m.send_id
-                WHERE m.id >= :since AND s.sender = :digits AND {_COUNTS}
+                WHERE m.id >= :since AND NOT m.sandbox AND s.sender = :digits AND {_COUNTS}
                 {_NEWEST_FIRST}) AS id
             FROM senders n JOIN accounts a ON a.id = n.account_id
             WHERE n.skeleton = :digits AND n.sender = :digits AND NOT n.sandbox

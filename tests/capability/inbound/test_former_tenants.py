@@ -3,16 +3,19 @@ ever did, and for none who did not.
 """
 
 import pytest
+import sqlalchemy as sa
 
 from heliograph import senders
-from heliograph.base import clock
+from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import ServiceError
 from heliograph.base.paging import PageWanted
-from heliograph.inbound import add_number, set_catch_all
+from heliograph.inbound import add_number, as_inbound_record, set_catch_all
 from heliograph.inbound.read import inbound_page, newest_inbound
+from heliograph.messages.tables import answering_sends
 from heliograph.opt_outs import OptOutOwner, OptOutSource, suppress
 from heliograph.opt_outs.read import opt_outs_of
+from tests.support.capability.inbox import written
 from tests.support.capability.line import Line
 from tests.support.capability.sending import House
 from tests.support.capability.sent_messages import store_sent
@@ -21,6 +24,7 @@ from tests.support.factories import PHONE, awaited, grant, open_account
 
 SHARED = "4568"
 OUT = {(SHARED, OptOutSource.KEYWORD)}
+WHOLE = ("", OptOutSource.KEYWORD)
 
 
 class Tenants:
@@ -116,3 +120,32 @@ async def test_whoever_has_texted_the_phone_lately_is_meant_alone(tenants: Tenan
     await tenants.line.says("stop", to=SHARED)
     assert tenants.out("bilal") == {("", OptOutSource.KEYWORD)}
     assert (tenants.out("amina"), tenants.out("chidi")) == (set(), set())
+
+
+@awaited
+async def test_a_stop_that_comes_once_more_is_a_text_of_who_has_texted_the_phone_since(
+    tenants: Tenants,
+) -> None:
+    stop, hello = written("STOP", 7_001, to=SHARED), written("hello", 7_002, to=SHARED)
+    now_ms = clock.now_ms()
+    for later_ms, name in enumerate(("bilal", "amina")):
+        with tenants.db.write() as tx:
+            store_sent(tx, tenants.ids[name], SHARED, PHONE, at_ms=now_ms - 10 + later_ms)
+        await tenants.line.carries(stop, hello, stop)
+    assert [tenants.out(name) for name in tenants.ids] == [{WHOLE}, {WHOLE}, set()]
+    seen = {}
+    with tenants.db.read() as tx:
+        for name, account_id in tenants.ids.items():
+            found = inbound_page(tx, account_id, PageWanted(10, None), sandbox=False)
+            seen[name] = {as_inbound_record(each)["id"]: str(each.text) for each in found}
+        confirmations = set(tx.scalars(sa.select(answering_sends.c.inbound_id)))
+    assert [sorted(texts.values()) for texts in seen.values()] == [
+        ["STOP"],
+        ["STOP", "hello"],
+        [],
+    ]
+    named = {each["account_id"]: each["data"]["inbound_id"] for each in events(tenants.db)}
+    for name in ("amina", "bilal"):
+        told = named[ids.text_of_raw("acc", tenants.ids[name])]
+        assert seen[name][told] == "STOP"
+        assert ids.raw_of_text("inb", told) in confirmations

@@ -54,7 +54,9 @@ class _PartKey(NamedTuple):
 
 
 class _WholeText(NamedTuple):
-    """Describes a text to be stored, but for its account and how often it was repeated."""
+    """Describes a text to be stored, but for its account and how often it was repeated. `known` is
+    the text that was stored before, of which it is a repetition.
+    """
 
     id: str
     written: WrittenSender
@@ -65,6 +67,7 @@ class _WholeText(NamedTuple):
     received_at_ms: int
     sandbox_of: str | None = None
     is_repeat: bool = False  # it is stored, and came once more
+    known: sql.KnownPdu | None = None
 
 
 async def record(
@@ -82,17 +85,17 @@ async def record(
     single = [each for each in arrived if each.part is None]
     parted = [(each, each.part) for each in arrived if each.part is not None]
     whole = await _singles(tx, carrier_id, single, repeats, now_ms)
-    new = sum(not each.is_repeat for each in whole)
+    repeated_parts = 0
     if parted:
-        new += await _parts(tx, carrier_id, parted, whole, repeats, now_ms)
+        new_parts = await _parts(tx, carrier_id, parted, whole, repeats, now_ms)
+        repeated_parts = len(parted) - new_parts
     unowned, heeded = await _store(tx, carrier_id, whole, repeats, now_ms)
     replied = set[int]()
     if replier is not None and heeded.keywords:
         replied = await answer(tx, replier, heeded, now_ms)
     stored = sum(not each.is_repeat for each in whole)
-    return Recorded(
-        stored, unowned, len(arrived) - new, frozenset(replied), unwanted=heeded.unwanted
-    )
+    repeated = len(whole) - stored + repeated_parts
+    return Recorded(stored, unowned, repeated, frozenset(replied), unwanted=heeded.unwanted)
 
 
 async def _singles(
@@ -108,7 +111,8 @@ async def _singles(
         sql.PduSince(carrier_id, digest, since)
         for digest in sorted({text.digest for text in arrived})
     ]
-    id_of_digest = {row.pdu: row.id for row in await sql.KNOWN_PDUS.rows(tx, asked)}
+    known = {row.pdu: row for row in await sql.KNOWN_PDUS.rows(tx, asked)}
+    id_of_digest = {digest: row.id for digest, row in known.items()}
     whole = []
     for text in arrived:
         is_repeat = text.digest in id_of_digest
@@ -126,6 +130,7 @@ async def _singles(
                 received_at_ms=now_ms,
                 sandbox_of=text.sandbox_of,
                 is_repeat=is_repeat,
+                known=known.get(text.digest),
             )
         )
     return whole
@@ -272,10 +277,11 @@ async def store_overdue(tx: HotTx, overdue: sql.OverdueText, now_ms: int) -> Rec
 
 
 async def _store(
-    tx: HotTx, carrier_id: int, whole: Sequence[_WholeText], repeats: Counter[str], now_ms: int
+    tx: HotTx, carrier_id: int, whole: list[_WholeText], repeats: Counter[str], now_ms: int
 ) -> tuple[int, AppliedKeywords]:
     """Stores texts, each for its number's account, with the events that tell of them, and counts
-    repetitions of those that were stored before. Returns how many are no account's.
+    repetitions of those that were stored before. Returns how many are no account's. A repetition
+    that is to be a text of its own becomes one in `whole`.
     """
     ways = [Way(each.written, each.recipient, each.sandbox_of) for each in whole]
     by_way = await routes(tx, carrier_id, ways, now_ms)
@@ -303,7 +309,7 @@ async def _store(
                 in_reply_to=route.in_reply_to,
             )
         )
-    received = await _note_keywords(tx, carrier_id, rows, whole, routed)
+    received = await _note_keywords(tx, carrier_id, rows, whole, routed, now_ms)
     rows = [row for row, whole_text in zip(rows, whole, strict=True) if not whole_text.is_repeat]
     await sql.STORE_TEXTS.rows(tx, rows)
     replies = [MessageReply(row.in_reply_to, row.id) for row in rows if row.in_reply_to is not None]
@@ -326,31 +332,20 @@ async def _note_keywords(
     tx: HotTx,
     carrier_id: int,
     rows: list[sql.StoredText],
-    whole: Sequence[_WholeText],
+    whole: list[_WholeText],
     routed: Sequence[TextRoute],
+    now_ms: int,
 ) -> list[ReceivedKeyword]:
     """Notes in each row which keyword its text is and, if that decides it, whose the text is and
     who wrote it. Returns the texts that are a keyword. `whole` are the texts that the rows were
     made of, and `routed` their routes. Of those that are stored already, only who opts out is
-    heeded once more: the phone may have opted in since.
+    heeded once more: the phone may have opted in since. If another account has texted it since, it
+    opts out of that one's, which gets a text of its own.
     """
-    texts = [
-        IncomingText(
-            row.id,
-            row.account_id,
-            row.sandbox,
-            sender=row.sender,
-            written=each.written if row.in_reply_to is None else WrittenSender(row.sender),
-            recipient=row.recipient,
-            text=row.text,
-            encoding=row.encoding,
-            is_complete=row.parts_received == row.parts,
-            is_repeat=each.is_repeat,
-        )
-        for row, each in zip(rows, whole, strict=True)
-    ]
+    texts = [_incoming(row, each) for row, each in zip(rows, whole, strict=True)]
     read_texts = await find_keywords(tx, carrier_id, texts)
     received = []
+    own_ids: dict[tuple[str, str | None], str] = {}  # by the text that is stored, and the account
     for row_index, text in enumerate(texts):
         read_text = read_texts.get(text.id, NOTHING)
         matched = read_text.matched or built_in_word(text, routed[row_index])
@@ -369,9 +364,32 @@ async def _note_keywords(
         if read_text.matched is None:
             continue
         if not text.is_repeat or read_text.matched.rule.action is KeywordAction.OPT_OUT:
+            known = whole[row_index].known
+            if known is not None and known.account_id != text.account_id:
+                key = (known.id, text.account_id)
+                is_repeat = key in own_ids
+                own_id = own_ids.setdefault(key, _new_id(now_ms))
+                text = text._replace(id=own_id, is_repeat=is_repeat)
+                rows[row_index] = replace(rows[row_index], id=own_id, repeats=0)
+                whole[row_index] = whole[row_index]._replace(id=own_id, is_repeat=is_repeat)
             scope = scope_of_sender(text.recipient) if read_text.one_sender else WHOLE_ACCOUNT
             received.append(ReceivedKeyword(text, read_text.matched, scope))
     return received + await keywords_for_former_tenants(tx, texts, routed, received)
+
+
+def _incoming(row: sql.StoredText, whole_text: _WholeText) -> IncomingText:
+    return IncomingText(
+        row.id,
+        row.account_id,
+        row.sandbox,
+        sender=row.sender,
+        written=whole_text.written if row.in_reply_to is None else WrittenSender(row.sender),
+        recipient=row.recipient,
+        text=row.text,
+        encoding=row.encoding,
+        is_complete=row.parts_received == row.parts,
+        is_repeat=whole_text.is_repeat,
+    )
 
 
 def _new_id(now_ms: int) -> str:

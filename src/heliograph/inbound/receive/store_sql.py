@@ -46,17 +46,19 @@ class PduSince(Row, frozen=True):
 class KnownPdu(Row, frozen=True):
     pdu: Id
     id: Id
+    account_id: Id | None
 
 
 KNOWN_PDUS: Final = BatchStatement(
     PduSince,
     KnownPdu,
     postgresql="""
-        SELECT i.pdu, i.id FROM :given AS g JOIN inbound i ON i.carrier_id = g.carrier_id
-            AND i.pdu = g.pdu AND i.id >= g.since ORDER BY i.id""",
+        SELECT i.pdu, i.id, i.account_id FROM :given AS g JOIN inbound i
+            ON i.carrier_id = g.carrier_id AND i.pdu = g.pdu AND i.id >= g.since
+        ORDER BY i.id""",
     sqlite="""
-        SELECT pdu, id FROM inbound WHERE carrier_id = :carrier_id AND pdu = :pdu AND id >= :since
-            ORDER BY id""",
+        SELECT pdu, id, account_id FROM inbound
+        WHERE carrier_id = :carrier_id AND pdu = :pdu AND id >= :since ORDER BY id""",
 )
 
 

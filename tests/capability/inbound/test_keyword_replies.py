@@ -207,6 +207,26 @@ async def test_nothing_answers_names_short_codes_our_own_numbers_and_nobody(line
     assert replies(house) == []
 
 
+@pytest.mark.parametrize(
+    ("number", "is_ours"),
+    [
+        ("0555000111", True),
+        ("555000111", True),
+        ("00233555000111", True),
+        ("5000111", False),  # a short code may have seven digits
+        ("0555000112", False),
+    ],
+)
+@awaited
+async def test_a_number_of_ours_is_known_as_a_carrier_writes_it_at_home(
+    line: Line, number: str, is_ours: bool
+) -> None:
+    with line.house.db.write() as tx:
+        add_number(tx, number, "carrier", None, now_ms=clock.now_ms())
+    await line.says("HELP", sender="233555000111")
+    assert len(replies(line.house)) == (not is_ours)
+
+
 @awaited
 async def test_a_suspended_account_heeds_and_does_not_answer(line: Line) -> None:
     with line.house.db.write() as tx:

@@ -42,8 +42,13 @@ class TextingPhone(Row, frozen=True):
 
 _INTO: Final = """INSERT INTO keyword_replies
     (account_id, sandbox, phone, replied_at_ms, confirmed_at_ms)"""
-# a number of ours is no person: it may answer, too
-_IS_OURS: Final = "EXISTS (SELECT 1 FROM numbers n WHERE n.digits = CAST({phone} AS varchar(15)))"
+# A number of ours is no person: it may answer, too. A carrier may write ours as it is dialled at
+# home, so a phone is one as well if it ends with the digits of ours, without the zeros before them.
+_ENDING_MIN: Final = 8  # digits: a phone that ends with a short code is somebody's
+_IS_OURS: Final = f"""EXISTS (SELECT 1 FROM numbers n
+    WHERE n.digits = CAST({{phone}} AS varchar(15))
+        OR (length(ltrim(n.digits, '0')) >= {_ENDING_MIN}
+            AND CAST({{phone}} AS varchar(15)) LIKE '%' || ltrim(n.digits, '0')))"""
 _ON_CONFLICT: Final = f"""
     ON CONFLICT (account_id, sandbox, phone) DO UPDATE SET replied_at_ms = excluded.replied_at_ms,
         confirmed_at_ms = COALESCE(excluded.confirmed_at_ms, keyword_replies.confirmed_at_ms)

@@ -17,6 +17,7 @@ _WORDS: Final = frozenset(
     tokens(
         """
         stop stopping stopall unsubscribe unsubscribed unsuscribe unsub optout revoke cease
+        desist discontinue halt
         spam spamming harassment
         arrêt arrêter arrêtez cessez stoppez désabonner désabonnez désinscrire désinscrivez
         désinscription
@@ -59,7 +60,7 @@ _PHRASES: Final = frozenset(
             "not sign up",
             "didn't sign up",
         ),
-        *("fed up", "enough with", "go away"),
+        *("fed up", "enough with", "go away", "lose my number", "wrong number"),
         *_joined(
             "ne m'envoyez,ne m'envoie,ne m'écrivez,ne me contactez,ne me dérangez,n'envoyez,"
             "ne veux,ne souhaite",

@@ -47,7 +47,7 @@ COMMANDS: Final = {
     "receipt": "Receipts that found no message: list, match.",
     "number": "Numbers and short codes that receive texts: add, list, set, keywords, remove.",
     "keyword": "Words that do something when a handset sends them: add, list, remove.",
-    "inbound": "Texts that handsets have sent: list.",
+    "inbound": "Texts that handsets have sent: list, show.",
     "otp": "One-time passwords: block, blocked, unblock.",
     "abuse": "What may be abuse: volume, links.",
     "campaign": (

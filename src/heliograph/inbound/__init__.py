@@ -16,6 +16,7 @@ from heliograph.inbound.numbers import (
 )
 from heliograph.inbound.read import (
     InboundText,
+    any_inbound_text,
     as_inbound_record,
     inbound_page,
     inbound_text,
@@ -33,6 +34,7 @@ __all__ = [
     "add_number",
     "all_numbers",
     "answered_text",
+    "any_inbound_text",
     "api",
     "as_inbound_record",
     "as_number_record",

@@ -34,6 +34,8 @@ class InboundText(NamedTuple):
     in_reply_to: str | None
 
 
+_NO_SUCH_TEXT: Final = "There is no such inbound text."
+
 INBOUND_COLUMNS: Final = [inbound.c[name] for name in InboundText._fields]
 
 
@@ -56,15 +58,20 @@ def inbound_text(tx: Connection, account_id: str, text_id: str, *, sandbox: bool
     """Returns a text to an account. Raises NotFound, the same for another account's and for
     none.
     """
-    row = tx.execute(
-        sa.select(*INBOUND_COLUMNS).where(
-            inbound.c.id == ids.raw_of_text(INBOUND_PREFIX, text_id),
-            inbound.c.account_id == account_id,
-            inbound.c.sandbox.is_(sandbox),
-        )
-    ).one_or_none()
+    text = any_inbound_text(tx, text_id)
+    if (text.account_id, text.sandbox) != (account_id, sandbox):
+        raise NotFound(_NO_SUCH_TEXT)
+    return text
+
+
+def any_inbound_text(tx: Connection, text_id: str) -> InboundText:
+    """Returns a text, for the operator: anybody's, or nobody's. Raises NotFound."""
+    query = sa.select(*INBOUND_COLUMNS).where(
+        inbound.c.id == ids.raw_of_text(INBOUND_PREFIX, text_id)
+    )
+    row = tx.execute(query).one_or_none()
     if row is None:
-        raise NotFound("There is no such inbound text.")
+        raise NotFound(_NO_SUCH_TEXT)
     return InboundText(**row._asdict())
 
 

@@ -128,6 +128,10 @@ async def test_the_operator_sees_whose_texts_came_and_which_are_nobodys(
     nobodys = json.loads(run("inbound", "list", "--unowned", "--json").out)
     assert [(each["from"], each["account_id"]) for each in nobodys] == [(OTHER, None)]
     assert "hello" in run("inbound", "list", "--limit", "2").out
+    for each in listed:
+        assert json.loads(run("inbound", "show", each["id"], "--json").out) == each
+    missing = run("inbound", "show", "inb_1")
+    assert (missing.status, missing.err) == (1, "heliograph: There is no such inbound text.\n")
     await db.close_hot()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heliograph.cli.command import CommandRun, Noun, examples
-from heliograph.cli.output import show_list
+from heliograph.cli.output import show, show_list
 from heliograph.cli.values import LISTED_MAX, WholeNumber
 
 if TYPE_CHECKING:
@@ -72,3 +72,16 @@ def list_(run: CommandRun, account: str | None, unowned: bool, limit: int) -> No
         records,
         ("id", "account_id", "carrier", "from", "to", "text", "complete", "repeats", "received_at"),
     )
+
+
+@command.command("show", epilog=examples("inbound show inb_01k5…"))
+@click.argument("inbound_id", metavar="ID")
+def show_(run: CommandRun, inbound_id: str) -> None:
+    """Show one text that came in. A text in the encoding `binary` is shown in base64."""
+    from heliograph import inbound
+    from heliograph.carriers import all_carriers
+
+    with run.read() as tx:
+        carriers = {carrier.id: carrier.name for carrier in all_carriers(tx)}
+        record = _record(tx, inbound.any_inbound_text(tx, inbound_id), carriers)
+    show(run, record)

@@ -339,6 +339,6 @@ def test_what_is_no_button_does_nothing(
     visitor.get(path_of(home, draft))
     refused = visitor.post(path_of(home, draft), {"do": do})
     assert refused.status_code == 400
-    assert "must be a button of this page" in refused.text
+    assert "must be one of the buttons of this page" in refused.text
     assert "<script>" not in refused.text
     assert now(db, draft) == draft

@@ -11,8 +11,8 @@ from starlette.responses import RedirectResponse, Response
 from heliograph import accounts, otp, senders
 from heliograph.accounts import Account
 from heliograph.base import ids
-from heliograph.base.errors import FieldError, InvalidRequest, NotFound
-from heliograph.base.short_texts import invalid_field
+from heliograph.base.errors import FieldError, NotFound
+from heliograph.console.named_account import account_named
 from heliograph.console.navigation import ABUSE
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -118,7 +118,7 @@ def show_list(
 def block(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Makes the guard refuse a range of numbers to an account. Raises InvalidRequest."""
     form = body_of(request)
-    account = _account(tx, form.get("account", ""))
+    account = account_named(tx, "account", form.get("account", ""))
     reason = reason_of(request)
     digits = form.get("range", "")
     otp.block(tx, account.id, digits, request.now_ms)
@@ -163,7 +163,7 @@ def unblock(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respo
     """
     form = request.sent.form
     reason = reason_of(request)
-    account = _account(tx, form.get("account", ""))
+    account = account_named(tx, "account", form.get("account", ""))
     place = form.get("place", "")
     refused = _refused(tx, request.now_ms, account_id=account.id)
     if all(each.destination != place for each in refused):
@@ -191,14 +191,6 @@ def _audit(
         after=f"{place}: {after}",
         reason=reason,
     )
-
-
-def _account(tx: Connection, text: str) -> Account:
-    """Returns the account that a field names by its id or its name. Raises InvalidRequest."""
-    try:
-        return accounts.find(tx, text)
-    except (NotFound, InvalidRequest) as none:
-        raise invalid_field("account", f"was not found: {none}") from none
 
 
 def _owners(tx: Connection, account_ids: Collection[str]) -> dict[str, OwnerOfRow]:

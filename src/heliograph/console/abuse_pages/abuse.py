@@ -2,7 +2,7 @@
 to, and which sender IDs that wait look like others; blocks ranges of numbers, and lets them go.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -12,7 +12,7 @@ from heliograph import accounts, otp, senders
 from heliograph.accounts import Account
 from heliograph.base import ids
 from heliograph.base.errors import FieldError, NotFound
-from heliograph.console.named_account import account_named
+from heliograph.console.named_account import OwnerOfRow, account_named, owners_of_rows
 from heliograph.console.navigation import ABUSE
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -32,13 +32,6 @@ from heliograph.portal.rendering import HEADERS, SEE_OTHER, DoneNotice, redirect
 
 ABUSES_SHOWN_MAX: Final = 100  # of each list
 EVERYWHERE: Final = "all"  # in place of a country: the account's, wherever they go
-
-
-class OwnerOfRow(NamedTuple):
-    """Names an account, for a link to its page."""
-
-    text_id: str
-    name: str
 
 
 class RefusedDestination(NamedTuple):
@@ -193,21 +186,13 @@ def _audit(
     )
 
 
-def _owners(tx: Connection, account_ids: Collection[str]) -> dict[str, OwnerOfRow]:
-    found = accounts.by_ids(tx, account_ids)
-    return {
-        account_id: OwnerOfRow(accounts.text_id(account), account.name)
-        for account_id, account in found.items()
-    }
-
-
 def _refused(
     tx: Connection, now_ms: int, account_id: str | None = None
 ) -> list[RefusedDestination]:
     """Returns where one-time passwords are refused, what began last first."""
     ranges = otp.find_blocked(tx, now_ms, limit=ABUSES_SHOWN_MAX, account_id=account_id)
     capped = otp.find_capped(tx, now_ms, limit=ABUSES_SHOWN_MAX, account_id=account_id)
-    owners = _owners(
+    owners = owners_of_rows(
         tx, {each.account_id for each in ranges} | {each.key.account_id for each in capped}
     )
     refused = [
@@ -237,14 +222,14 @@ def _refused(
 
 def _volumes(tx: Connection, now_ms: int) -> list[NamedVolume]:
     found = sudden_volumes(tx, now_ms)[:ABUSES_SHOWN_MAX]
-    owners = _owners(tx, {each.account_id for each in found})
+    owners = owners_of_rows(tx, {each.account_id for each in found})
     return [NamedVolume(owners[each.account_id], each) for each in found]
 
 
 def _links(tx: Connection, found: LinkedHosts) -> list[NamedLink]:
     hosts = found.hosts[:ABUSES_SHOWN_MAX]
     of_like = {name.account_id for each in hosts for name in each.like if name.account_id}
-    owners = _owners(tx, of_like | {each.account_id for each in hosts})
+    owners = owners_of_rows(tx, of_like | {each.account_id for each in hosts})
     return [
         NamedLink(
             owners[each.account_id],
@@ -259,7 +244,7 @@ def _links(tx: Connection, found: LinkedHosts) -> list[NamedLink]:
 def _look_alikes(tx: Connection) -> list[NamedLookAlike]:
     found = senders.waiting_look_alikes(tx)[:ABUSES_SHOWN_MAX]
     of_all = [sender for each in found for sender in (each.sender, *each.like)]
-    owners = _owners(tx, {sender.account_id for sender in of_all})
+    owners = owners_of_rows(tx, {sender.account_id for sender in of_all})
     return [
         NamedLookAlike(
             owners[each.sender.account_id],

@@ -73,6 +73,7 @@ RECORDS: Final = {
     "sheet": ("rate_sheets", "rsh"),
     "recipient": ("alert_recipients", "alr"),
     "receipt": ("unmatched_receipts", "rcp"),
+    "number": ("numbers", "num"),
 }
 # the other parameters that paths have
 OTHERS: Final = ("account", "carrier", "carrier_id", "customer", "month", "phone", "sender")
@@ -94,6 +95,8 @@ _SEARCHES: Final = (
     "/abuse/unblock?account={account}&place=23320000",
     "/routes?to=233201234567&account={account}",
     "/carriers/{carrier}/figures?span=week",
+    "/numbers?begins=45",
+    "/numbers?of={account}",
     "/rates?account={account}",
     "/rates/margin?account={account}",
     "/money?account=shop+99",

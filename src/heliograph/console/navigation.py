@@ -15,6 +15,7 @@ ABUSE: Final = f"{CONSOLE}/abuse"
 CARRIERS: Final = f"{CONSOLE}/carriers"
 TRY_NEW: Final = f"{CONSOLE}/bind-trial"
 ROUTES: Final = f"{CONSOLE}/routes"
+NUMBERS: Final = f"{CONSOLE}/numbers"
 RATES: Final = f"{CONSOLE}/rates"
 SHEETS: Final = f"{RATES}/sheets"
 COSTS: Final = f"{RATES}/costs"
@@ -41,6 +42,7 @@ NAVIGATION: Final = (
     NavigationLink(MESSAGES, "Messages"),
     NavigationLink(CARRIERS, "Carriers"),
     NavigationLink(ROUTES, "Routes"),
+    NavigationLink(NUMBERS, "Numbers"),
     NavigationLink(RATES, "Rates"),
     NavigationLink(MONEY, "Money"),
     NavigationLink(ABUSE, "Abuse"),

@@ -98,6 +98,12 @@ class OperatorVisit(NamedTuple):
         entry = OperatorEntry(action, account_id, record, before, after, reason)
         users.log_for_account(tx, self.session.user, entry, now_ms=self.now_ms)
 
+    def log(self, tx: Connection, entry: OperatorEntry) -> None:
+        """Stores in the operators' log alone that this operator has changed something, because what
+        has changed it has written into the account's audit log itself.
+        """
+        users.log_operator(tx, self.session.user, entry, now_ms=self.now_ms)
+
 
 def operator_visit_of(tx: Connection, request: PageRequest) -> OperatorVisit:
     """Returns the visit that this request is. From now on English is spoken, by the clocks of UTC.

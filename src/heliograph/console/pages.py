@@ -11,7 +11,14 @@ from heliograph.console import (
 )
 from heliograph.console.abuse_pages import abuse
 from heliograph.console.alert_pages import alert_list, alert_recipients, alert_rules
-from heliograph.console.carrier_pages import bind_trials, carrier_figures, carriers, routes
+from heliograph.console.carrier_pages import (
+    bind_trials,
+    carrier_figures,
+    carriers,
+    numbers,
+    one_number,
+    routes,
+)
 from heliograph.console.handlers import (
     OperatorsFormPage,
     OperatorsPage,
@@ -43,6 +50,7 @@ from heliograph.console.navigation import (
     MESSAGES,
     MONEY,
     NOW,
+    NUMBERS,
     PRICES,
     PROOFS,
     RATES,
@@ -64,10 +72,16 @@ SENDER: Final = f"{APPROVALS}/senders/{{sender}}"
 WAITING_ACCOUNT: Final = f"{APPROVALS}/accounts/{{account}}"
 ACCOUNT: Final = f"{ACCOUNTS}/{{account}}"
 CARRIER: Final = f"{CARRIERS}/{{carrier}}"
+NUMBER: Final = f"{NUMBERS}/{{number}}"
 SHEET: Final = f"{SHEETS}/{{sheet}}"
 WALLET: Final = f"{MONEY}/{{account}}"
 
 MESSAGE: Final = f"{MESSAGES}/{{message}}"
+
+
+def _on_accounts(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
+    """Returns a handler for a form of those who decide what a tenant may do and has."""
+    return form_for_operators(OperatorRight.ACCOUNTS, do, show, is_fresh=True)
 
 
 def _on_messages(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
@@ -185,6 +199,10 @@ PAGES: Final = (
         ROUTES,
         form_for_operators(OperatorRight.CARRIERS, routes.change, routes.show_list, is_fresh=True),
     ),
+    page_route(NUMBERS, page_for_operators(numbers.show_list)),
+    form_route(NUMBERS, _on_accounts(numbers.add, numbers.show_list)),
+    page_route(NUMBER, page_for_operators(one_number.show_number)),
+    form_route(NUMBER, _on_accounts(one_number.change, one_number.show_number)),
     page_route(RATES, page_for_operators(rates.show_list)),
     form_route(RATES, _on_rates(rates.change, rates.show_list)),
     page_route(f"{RATES}/export", page_for_operators(rates.export)),

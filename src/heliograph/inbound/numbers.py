@@ -11,7 +11,7 @@ from heliograph import accounts
 from heliograph.accounts import audit_log
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
-from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.base.errors import DoneAlready, InvalidRequest, NotFound
 from heliograph.base.forms import quote_value
 from heliograph.base.paging import PageWanted
 from heliograph.base.short_texts import invalid_field
@@ -41,6 +41,15 @@ class OwnNumber(NamedTuple):
     opt_out_scope: str
     catch_all_id: str | None
 
+    @property
+    def text_id(self) -> str:
+        return ids.text_of_raw(NUMBER_PREFIX, self.id)
+
+    @property
+    def getter_id(self) -> str | None:
+        """Returns the account (raw id) that gets its texts, all of them or those of no other."""
+        return self.account_id or self.catch_all_id
+
 
 def add_number(
     tx: Connection,
@@ -53,7 +62,8 @@ def add_number(
 ) -> OwnNumber:
     """Adds a number of a carrier. Texts to it are the account's from now on. Without an account,
     several share it, and `catch_all_id` gets what is no other's. What came before stays as it is.
-    Raises NotFound, AccountClosed, InvalidRequest.
+    Raises NotFound, AccountClosed, InvalidRequest, DoneAlready for a number that is there already
+    and belongs to whom it is to belong.
     """
     if account_id is not None and catch_all_id is not None:
         raise _owned_refusal()
@@ -75,6 +85,12 @@ def add_number(
         with tx.begin_nested():
             tx.execute(numbers.insert().values(number._asdict()))
     except IntegrityError as error:
+        known = _the_number(tx, number.digits, carrier)
+        if (known.account_id, known.catch_all_id) == (account_id, catch_all_id):
+            raise DoneAlready(
+                f"The number {number.digits} of the carrier {carrier} is there already, and belongs"
+                " to whom you name."
+            ) from error
         raise invalid_field(
             "number",
             f"must be a new one: {number.digits} of the carrier {carrier} is there already."
@@ -191,6 +207,33 @@ def all_numbers(tx: Connection) -> list[OwnNumber]:
     return records_of(OwnNumber, tx.execute(sa.select(numbers).order_by(*order)))
 
 
+def number_with_id(tx: Connection, text_id: str, *, is_locked: bool = False) -> OwnNumber:
+    """Returns the number with this id in text form, whoever has it. With `is_locked` nobody else
+    changes it until the transaction ends. Raises NotFound.
+    """
+    query = sa.select(numbers).where(numbers.c.id == ids.raw_of_text(NUMBER_PREFIX, text_id))
+    row = tx.execute(query.with_for_update() if is_locked else query).one_or_none()
+    if row is None:
+        raise NotFound("There is no number with this id.")
+    return OwnNumber(**row._asdict())
+
+
+def find_numbers(
+    tx: Connection, *, begins_with: str = "", account_id: str | None = None, limit: int
+) -> list[OwnNumber]:
+    """Returns at most `limit` numbers that begin with these digits, by their digits. With an
+    account (raw id), they are those that belong to it, and shared ones whose other texts it gets.
+    """
+    digits = begins_with.removeprefix("+")
+    query = sa.select(numbers).where(numbers.c.digits.startswith(digits, autoescape=True))
+    if account_id is not None:
+        query = query.where(
+            (numbers.c.account_id == account_id) | (numbers.c.catch_all_id == account_id)
+        )
+    order = (numbers.c.digits, numbers.c.carrier_id)
+    return records_of(OwnNumber, tx.execute(query.order_by(*order).limit(limit)))
+
+
 def numbers_page(
     tx: Connection, account_id: str, wanted: PageWanted, *, sandbox: bool
 ) -> list[OwnNumber]:
@@ -209,7 +252,7 @@ def numbers_page(
 def as_number_record(number: OwnNumber) -> dict[str, Any]:
     """Returns a number as its account sees it."""
     return {
-        "id": ids.text_of_raw(NUMBER_PREFIX, number.id),
+        "id": number.text_id,
         "number": number.digits,
         "first_word": number.first_word,
         "opt_out_scope": number.opt_out_scope,
@@ -241,8 +284,6 @@ def _audit(tx: Connection, action: str, number: OwnNumber, now_ms: int) -> None:
     """Writes into the audit log of the account whose number it is, or that gets what is no
     other's.
     """
-    account_id = number.account_id or number.catch_all_id
-    if account_id is not None:
-        record = ids.text_of_raw(NUMBER_PREFIX, number.id)
-        entry = audit_log.AuditEntry(action, record, number.digits)
-        audit_log.write(tx, account_id, OPERATOR, entry, now_ms=now_ms)
+    if number.getter_id is not None:
+        entry = audit_log.AuditEntry(action, number.text_id, number.digits)
+        audit_log.write(tx, number.getter_id, OPERATOR, entry, now_ms=now_ms)

@@ -6,6 +6,7 @@ from heliograph.users.operator_log import (
     OperatorEntry,
     StoredOperatorEntry,
     log_for_account,
+    log_operator,
     operator_entries,
 )
 from heliograph.users.roles import (
@@ -53,6 +54,7 @@ __all__ = [
     "find",
     "fold_email",
     "log_for_account",
+    "log_operator",
     "mails",
     "members",
     "memberships",

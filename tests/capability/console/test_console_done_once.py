@@ -28,6 +28,7 @@ from tests.support.capability.doubtful import in_doubt
 from tests.support.capability.sending import House
 from tests.support.console.operators import (
     account_in_sandbox,
+    own_number,
     sign_in_operator,
     uploaded_sheet,
     waiting_sender,
@@ -80,6 +81,8 @@ FORMS: Final[Mapping[str, Twice]] = {
     "carriers": Twice({**CARRIER, **X}),
     "carriers/{carrier}": Twice({"do": "remove", **X}),
     "routes": Twice({"do": "remove route", "prefix": "233", **X}),
+    "numbers": Twice({"number": "4568", "carrier": "gh-main", "account": "amina", **X}),
+    "numbers/{number}": Twice({"do": "set", "opt_out_scope": "sender", **X}),
     "rates": Twice({"do": "set rate", "destination": "GH", "credits": "3", **X}),
     "rates/sheets": Twice({"name": "May"}, entries=0, files=SHEET),
     "rates/sheets/{sheet}": Twice({"do": "withdraw", **X}),
@@ -157,6 +160,7 @@ def stands(
         "sender": waiting_sender(db, house.amina_id),
         "account": account,
         "carrier": "gh-main",
+        "number": own_number(db, house.amina_id),
         "sheet": uploaded_sheet(db),
         "recipient": added(db, OPERATOR_MAIL).recipient.text_id,
     }

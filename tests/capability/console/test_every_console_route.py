@@ -21,6 +21,7 @@ from tests.support.console.operators import (
     account_in_sandbox,
     attached,
     made_operator,
+    own_number,
     sign_in_by_link,
     sign_in_operator,
     uploaded_sheet,
@@ -54,13 +55,14 @@ def paths(db: Database, portal: Portal, amina_id: str) -> list[tuple[str, str]]:
     sheet = uploaded_sheet(db)
     with db.read() as tx:
         account = accounts.text_id(accounts.by_id(tx, account_id))
+    number = own_number(db, account_id)
     told = added(db, OPERATOR_MAIL).recipient.text_id
     found = []
     for route in routes_of(portal):
         path = route.path.replace("{sender}", sender).replace("{account}", account)
         path = path.replace("{message}", message).replace("{document}", document)
         path = path.replace("{carrier}", "simulator").replace("{sheet}", sheet)
-        path = path.replace("{recipient}", told)
+        path = path.replace("{recipient}", told).replace("{number}", number)
         assert "{" not in path, f"{route.path} has a parameter that this test does not know"
         found.append(("GET" if "GET" in (route.methods or ()) else "POST", path))
     assert len(found) > 10

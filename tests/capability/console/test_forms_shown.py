@@ -13,6 +13,7 @@ from tests.support.console.messages import stored_message
 from tests.support.console.operators import (
     account_in_sandbox,
     attached,
+    own_number,
     sign_in_operator,
     uploaded_sheet,
     waiting_sender,
@@ -57,6 +58,7 @@ def test_each_role_is_shown_the_forms_that_it_may_send_and_no_others(
     added(db, OPERATOR_MAIL)
     message = stored_message(db, amina_id)
     open_carrier(db, "gh-main")
+    own_number(db, amina_id)
     with db.write() as tx:
         pause_carrier(tx, "gh-main")
     sign_in_operator(visitor, db, role)

@@ -1,6 +1,6 @@
 """Makes operators, and what waits for them."""
 
-from heliograph import accounts, senders, users, wallet
+from heliograph import accounts, inbound, senders, users, wallet
 from heliograph.base import clock
 from heliograph.carriers import GENERAL, current_rates
 from heliograph.database.database import Database
@@ -93,3 +93,13 @@ def uploaded_sheet(db: Database) -> str:
     with db.write() as tx:
         made = sheets.upload(tx, "May", rates, None, is_whole=False, now_ms=now_ms)
     return made.text_id
+
+
+def own_number(db: Database, account_id: str | None, digits: str = "4567") -> str:
+    """Gives an account a number of the simulator, or makes it one that several share. Returns its
+    id in text form.
+    """
+    with db.write() as tx:
+        return inbound.add_number(
+            tx, digits, "simulator", account_id, now_ms=clock.now_ms()
+        ).text_id

@@ -14,6 +14,7 @@ RIGHT_OF_FORM = {
     "/console/abuse/": OperatorRight.ACCOUNTS,
     "/console/bind-trial": OperatorRight.CARRIERS,
     "/console/carriers": OperatorRight.CARRIERS,
+    "/console/numbers": OperatorRight.ACCOUNTS,
     "/console/routes": OperatorRight.CARRIERS,
     "/console/alerts": OperatorRight.ALERTS,
     "/console/rates/prices": OperatorRight.MONEY,

@@ -45,6 +45,7 @@ from tests.support.console.messages import stored_message
 from tests.support.console.operators import (
     account_in_sandbox,
     attached,
+    own_number,
     uploaded_sheet,
     waiting_sender,
 )
@@ -100,6 +101,7 @@ class ShownThings(NamedTuple):
     sheet: str
     recipient: str
     receipt: str
+    number: str
     waiting_account: str
 
 
@@ -113,6 +115,7 @@ def made(db: Database, amina_id: str) -> ShownThings:
     carrier_id = open_carrier(db, CARRIER)
     receipt = _about_carriers(db, carrier_id, message)
     _about_operators(db, amina_id, told.id)
+    number = own_number(db, amina_id)
     with db.write() as tx:
         ledger.grant(tx, amina_id, 1, PLAIN, PLAIN, now_ms=clock.now_ms())
         otp.block(tx, amina_id, RANGE, clock.now_ms())
@@ -126,6 +129,7 @@ def made(db: Database, amina_id: str) -> ShownThings:
             sheet=sheet,
             recipient=told.text_id,
             receipt=receipt,
+            number=number,
             waiting_account=accounts.text_id(accounts.by_id(tx, waiting)),
         )
 
@@ -230,6 +234,7 @@ def pages_of(portal: Portal, things: ShownThings) -> list[str]:
         f"{CONSOLE}/messages?q={things.message}",
         f"{CONSOLE}/abuse/unblock?account={things.account}&place={RANGE}",
         f"{CONSOLE}/routes?to=233201234567&account={things.account}",
+        f"{CONSOLE}/numbers?of={things.account}",
         f"{CONSOLE}/log?account={things.account}",
         f"{CONSOLE}/accounts?q={things.account}",
     ]

@@ -62,7 +62,7 @@ NO_PAGE_ASKS: Final = {
     "cli": BY_COMMAND,
     "console": BY_CONSOLE,
     "database": "what it refuses to pages is Unavailable, which is said by its reason",
-    "inbound": "no page shows texts that came in, or numbers",
+    "inbound": f"{BY_CONSOLE}; of texts that came in the portal shows no refusal",
     "jobs": "they end by themselves; what a page shows of it is stored in other rooms",
     "keys/acting_for_customer.py": BY_API,
     "opt_outs/api.py": BY_API,

@@ -67,6 +67,8 @@ def test_a_number_is_added_listed_and_removed(db: Database, run: Run) -> None:
         ("4567", "gh-main", made["account_id"]),
         ("4567", "gh-spare", None),
     }
+    table = run("number", "list").out
+    assert all(each in table for each in ("OPT OUT SCOPE", "FIRST WORD")), "how keywords count"
     which = run("number", "remove", "4567")
     assert "gh-main, gh-spare have" in which.err
     assert run("number", "remove", "4567", "--carrier", "gh-main").status == 0

@@ -20,6 +20,11 @@ command = Noun(
     ),
 )
 
+_COLUMNS = (
+    *("id", "number", "carrier", "account_id", "catch_all_id"),
+    *("first_word", "opt_out_scope", "created_at"),
+)
+
 
 def _record(tx: "Connection", number: "OwnNumber") -> dict[str, Any]:
     from heliograph import accounts, inbound
@@ -86,7 +91,7 @@ def list_(run: CommandRun) -> None:
 
     with run.read() as tx:
         records = [_record(tx, number) for number in inbound.all_numbers(tx)]
-    show_list(run, records, ("id", "number", "carrier", "account_id", "catch_all_id", "created_at"))
+    show_list(run, records, _COLUMNS)
 
 
 @command.command(

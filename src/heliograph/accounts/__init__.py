@@ -61,6 +61,7 @@ __all__ = [
     "lock",
     "notices",
     "page",
+    "quota_sizes",
     "quotas",
     "read_owner_settings",
     "rename",

@@ -24,6 +24,7 @@ from heliograph.database.database import Database
 from heliograph.jobs.pruning import prune_all
 from heliograph.messages.tables import sends
 from heliograph.plugin.tables import site_logs
+from heliograph.wallet.wallet import keys_counted
 from tests.support.capability.campaigns import add_contacts, now, write_down
 from tests.support.capability.commands import Run
 from tests.support.capability.sending import House
@@ -105,10 +106,7 @@ async def test_keys_of_two_processes_at_once_pass_the_quota_once(postgresql_url:
         ]
         assert (len(refused), house.count(sends), house.credits()) == (50, 10, 990)
         with house.db.read() as tx:
-            assert (
-                wallet.keys_counted(tx, house.amina_id).used(clock.now_ms(), sandbox=False)
-                == 10 * size
-            )
+            assert keys_counted(tx, house.amina_id).used(clock.now_ms(), sandbox=False) == 10 * size
         house.assert_sound()
     finally:
         await other.close()
@@ -139,7 +137,7 @@ async def test_a_sandbox_key_is_counted_and_the_wallet_holds_what_it_held(house:
         assert [
             wallet.wallet_of(tx, account_id) for account_id in (house.amina_id, customer)
         ] == before
-        keys = wallet.keys_counted(tx, house.amina_id)
+        keys = keys_counted(tx, house.amina_id)
     now_ms, size = clock.now_ms(), storage_of_keys.octets_of("POST /sms/send", "one")
     assert (keys.used(now_ms, sandbox=True), keys.used(now_ms, sandbox=False)) == (2 * size, 0)
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from heliograph import plugin, wallet
+from heliograph import plugin
 from heliograph.accounts import quotas, storage_of_keys
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
@@ -22,6 +22,7 @@ from heliograph.messages.accept.batch import SendResult
 from heliograph.plugin.logs import ReportedEntry, store_event, store_logs
 from heliograph.plugin.tables import site_events, site_logs
 from heliograph.requests.tables import idempotency_keys
+from heliograph.wallet.wallet import keys_counted
 from tests.support.capability.sending import House
 from tests.support.factories import phones, send_request
 from tests.support.property.lives import lives
@@ -248,7 +249,7 @@ class Quotas(RuleBasedStateMachine):
         now_ms = clock.now_ms()
         with self.house.db.read() as tx:
             used = quotas.used_today(tx, self.house.amina_id, now_ms)
-            keys = wallet.keys_counted(tx, self.house.amina_id)
+            keys = keys_counted(tx, self.house.amina_id)
         counted = used | {
             (quotas.StoredKind.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox)
             for sandbox in (False, True)

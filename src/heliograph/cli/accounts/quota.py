@@ -1,6 +1,6 @@
 """Defines the commands `heliograph quota …`."""
 
-import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -20,9 +20,7 @@ command = Noun(
         " is an id or a unique name."
     ),
 )
-UNITS: Final = {"": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 KINDS: Final = ("logs", "events", "contacts", "recipients", "answers", "keys", "sends")
-DEFAULT: Final = "default"
 
 
 class QuotaOption(click.ParamType[tuple[str, int | str | None]]):
@@ -35,19 +33,18 @@ class QuotaOption(click.ParamType[tuple[str, int | str | None]]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, int | str | None]:
+        from heliograph.accounts import quota_sizes
+
         kind, _, size = str(value).partition("=")
-        found = re.fullmatch(r"([0-9]{1,15})(|kB|MB|GB|TB)", size, re.ASCII)
-        if kind not in KINDS or not (found or size in ("none", DEFAULT)):
-            self.fail(
-                f"{str(value)!r} is not a kind with its size a day, such as logs=200MB; kinds are"
-                f" {', '.join(KINDS)}, sizes are 200000, 200kB, 200MB, 2GB, none for no limit, and"
-                f" {DEFAULT}.",
-                param,
-                ctx,
-            )
-        if found is None:
-            return kind, None if size == "none" else DEFAULT
-        return kind, int(found[1]) * UNITS[found[2]]
+        with suppress(ValueError):
+            if kind in KINDS:
+                return kind, quota_sizes.read_size(size)
+        return self.fail(
+            f"{str(value)!r} is not a kind with its size a day, such as logs=200MB; kinds are"
+            f" {', '.join(KINDS)}, sizes are {quota_sizes.SIZES}.",
+            param,
+            ctx,
+        )
 
 
 @command.command(
@@ -105,26 +102,18 @@ def set_(run: CommandRun, acc: str, quotas: tuple[tuple[str, int | str | None], 
 
 
 def _records(tx: "Connection", account: "Account") -> list[dict[str, Any]]:
-    from heliograph import accounts, wallet
-    from heliograph.accounts.quotas import StoredKind, quota_holder_of, quotas_of, used_today
+    from heliograph import accounts
     from heliograph.base import clock
+    from heliograph.wallet import quota_usage
 
-    now_ms = clock.now_ms()
-    counted = accounts.by_id(tx, quota_holder_of(tx, account.id))
-    used = used_today(tx, counted.id, now_ms)
-    keys = wallet.keys_counted(tx, account.id)
-    used |= {
-        (StoredKind.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox) for sandbox in (False, True)
-    }
-    own = next(usage for usage in quotas_of(tx, account.id) if usage.kind is StoredKind.KEYS)
     return [
         {
-            "account_id": accounts.text_id(account if usage is own else counted),
-            "kind": usage.kind.value,
-            "octets_a_day": usage.octets_a_day,
-            "used_today": used.get((usage.kind, False), 0),
-            "used_today_sandbox": used.get((usage.kind, True), 0),
-            "default": usage.is_default,
+            "account_id": accounts.text_id(each.holder),
+            "kind": each.quota.kind.value,
+            "octets_a_day": each.quota.octets_a_day,
+            "used_today": each.live,
+            "used_today_sandbox": each.sandbox,
+            "default": each.quota.is_default,
         }
-        for usage in (own if each.kind is own.kind else each for each in quotas_of(tx, counted.id))
+        for each in quota_usage.used_quotas(tx, account, clock.now_ms())
     ]

@@ -20,3 +20,13 @@ def read_size(text: str) -> int | str | None:
     if text not in (NO_LIMIT, DEFAULT):
         raise ValueError(text)
     return None if text == NO_LIMIT else DEFAULT
+
+
+def size_in_words(octets: int | None) -> str:
+    """Returns a quota as it would be typed: in the largest unit that says it exactly."""
+    if octets is None:
+        return NO_LIMIT
+    exact = [
+        f"{octets // unit}{name}" for name, unit in UNITS.items() if octets and octets % unit == 0
+    ]
+    return exact[-1] if exact else str(octets)

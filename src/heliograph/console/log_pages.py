@@ -30,6 +30,7 @@ CSV_COLUMNS: Final = (
 DONE: Final = {
     "account.go_live": "Let an account go live",
     "account.limits": "Set an account's limits",
+    "account.quotas": "Set an account's storage quotas",
     "account.resume": "Resumed an account",
     "account.see": "Began to look at an account's portal",
     "account.see_end": "Ended the look at an account's portal",

@@ -5,6 +5,7 @@ from typing import Final
 from heliograph.console import (
     account_limits,
     account_pages,
+    account_quotas,
     approvals,
     live_approvals,
     log_pages,
@@ -134,6 +135,10 @@ PAGES: Final = (
         form_for_operators(
             OperatorRight.ACCOUNTS, account_limits.change, account_limits.show_limits, is_fresh=True
         ),
+    ),
+    page_route(f"{ACCOUNT}/quotas", page_for_operators(account_quotas.show_quotas)),
+    form_route(
+        f"{ACCOUNT}/quotas", _on_accounts(account_quotas.change, account_quotas.show_quotas)
     ),
     form_route(
         f"{ACCOUNT}/see",

@@ -70,6 +70,7 @@ FORMS: Final[Mapping[str, Twice]] = {
     "approvals/accounts/{account}": Twice({"do": "go live", **X}),
     "accounts/{account}": Twice({"do": "suspend", **X}),
     "accounts/{account}/limits": Twice({"max_tier": "enterprise", "daily_credits": "500", **X}),
+    "accounts/{account}/quotas": Twice({"logs": "200MB", **X}),
     "accounts/{account}/see": Twice({"do": "see", **X}, page="accounts/{account}"),
     "accounts/{account}/leave": Twice({}, page="seen/{account}"),
     "messages/in-doubt/decide": Twice({"do": "undeliverable", **X}, page="messages/in-doubt"),

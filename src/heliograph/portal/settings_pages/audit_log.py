@@ -32,6 +32,7 @@ COLUMNS: Final = ("time", "by", "by_kind", "action", "record", "detail")
 ACTIONS: Final = {
     "account.go_live": marked("Let the account go live"),
     "account.limits": marked("Set the limits of the account"),
+    "account.quotas": marked("Set how much the account may store in a day"),
     "account.resume": marked("Lifted the suspension of the account"),
     "account.see": marked("Began to look at this portal, unable to change anything"),
     "account.see_end": marked("Ended the look at this portal"),

@@ -28,6 +28,7 @@ CSV_COLUMNS: Final = (
 )
 # what was done, in words
 DONE: Final = {
+    "account.close": "Closed an account for good",
     "account.go_live": "Let an account go live",
     "account.limits": "Set an account's limits",
     "account.quotas": "Set an account's storage quotas",

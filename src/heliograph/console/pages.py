@@ -3,6 +3,7 @@
 from typing import Final
 
 from heliograph.console import (
+    account_closing,
     account_limits,
     account_pages,
     account_quotas,
@@ -139,6 +140,10 @@ PAGES: Final = (
     page_route(f"{ACCOUNT}/quotas", page_for_operators(account_quotas.show_quotas)),
     form_route(
         f"{ACCOUNT}/quotas", _on_accounts(account_quotas.change, account_quotas.show_quotas)
+    ),
+    page_route(f"{ACCOUNT}/close", page_for_operators(account_closing.ask_closing)),
+    form_route(
+        f"{ACCOUNT}/close", _on_accounts(account_closing.close, account_closing.ask_closing)
     ),
     form_route(
         f"{ACCOUNT}/see",

@@ -6,6 +6,7 @@ which are told of all that, stand last.
 """
 
 from collections.abc import Iterator
+from enum import StrEnum
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
@@ -35,9 +36,25 @@ from heliograph.webhooks.tables import webhook_endpoints, webhook_queue
 EACH_TOLD_MAX: Final = 20
 
 
-class Debt(NamedTuple):
-    """Describes one thing that is owed, and the command that clears it."""
+class DebtKind(StrEnum):
+    """Names what is owed, for a page that leads to where it is cleared."""
 
+    CAMPAIGN = "campaign"
+    CUSTOMER = "customer"
+    DOUBT = "doubt"
+    ENDPOINT = "endpoint"
+    QUEUED = "queued"
+    WALLET = "wallet"
+    WIRE = "wire"  # nobody clears it: a carrier will answer
+
+
+class Debt(NamedTuple):
+    """Describes one thing that is owed, and the command that clears it. `account` is the text id of
+    the account that owes it, or of the customer that is open.
+    """
+
+    kind: DebtKind
+    account: str
     what: str
     command: str
 
@@ -93,8 +110,12 @@ def find_debts(tx: Connection, account: Account) -> list[Debt]:
     found: list[Debt] = []
     for customer in _open_customers(tx, account):
         its = f"its Connect customer {text_id(customer)} ({quote_value(customer.name)})"
-        found += [Debt(f"{its}: {each.what}", each.command) for each in find_debts(tx, customer)]
-        found.append(Debt(f"{its} is open", f"account close {text_id(customer)}"))
+        debts = find_debts(tx, customer)
+        found += [each._replace(what=f"{its}: {each.what}") for each in debts]
+        customer_id = text_id(customer)
+        found.append(
+            Debt(DebtKind.CUSTOMER, customer_id, f"{its} is open", f"account close {customer_id}")
+        )
     moving = [
         *_campaigns(tx, account),
         *_in_doubt(tx, account),
@@ -124,6 +145,8 @@ def _campaigns(tx: Connection, account: Account) -> Iterator[Debt]:
     for row in tx.execute(query.order_by(columns.id).limit(EACH_TOLD_MAX)):
         campaign = ids.text_of_raw(CAMPAIGN_PREFIX, row.id)
         yield Debt(
+            DebtKind.CAMPAIGN,
+            text_id(account),
             f"the campaign {campaign} ({quote_value(row.name)}) is {row.status}",
             f"campaign cancel {campaign}",
         )
@@ -151,6 +174,8 @@ def _in_doubt(tx: Connection, account: Account) -> Iterator[Debt]:
     for carrier_id, count in _in_flight(tx, account, in_doubt=True).items():
         carrier = names[carrier_id]
         yield Debt(
+            DebtKind.DOUBT,
+            text_id(account),
             f"{_messages(count)} in doubt with the carrier {carrier} (ask it; --as sent, delivered"
             " or undeliverable if it has them)",
             f"message settle --carrier {carrier} --account {text_id(account)} --as canceled"
@@ -165,6 +190,8 @@ def _queued(tx: Connection, account: Account) -> Iterator[Debt]:
     count = tx.execute(query.where(sends.c.account_id == account.id)).scalar_one()
     if count:
         yield Debt(
+            DebtKind.QUEUED,
+            text_id(account),
             f"{_messages(int(count))} queued (or wait until a carrier has them)",
             f"message cancel --account {text_id(account)}",
         )
@@ -174,6 +201,8 @@ def _on_the_wire(tx: Connection, account: Account) -> Iterator[Debt]:
     count = sum(_in_flight(tx, account, in_doubt=False).values())
     if count:
         yield Debt(
+            DebtKind.WIRE,
+            text_id(account),
             f"{_messages(count)} with a carrier that has not answered yet (wait until it has; then"
             " see what became of them)",
             f"message list --account {text_id(account)} --status queued",
@@ -197,7 +226,12 @@ def _in_wallet(tx: Connection, account: Account, *, more_to_come: bool) -> Itera
         else "its wallet will hold what the commands above pay back"
     )
     if parts or (more_to_come and not (account.sandbox and account.parent_id)):
-        yield Debt(what, f"account pay-out {text_id(account)} --reason 'account closed'")
+        yield Debt(
+            DebtKind.WALLET,
+            text_id(account),
+            what,
+            f"account pay-out {text_id(account)} --reason 'account closed'",
+        )
 
 
 def _undelivered(tx: Connection, account: Account, *, more_to_come: bool) -> Iterator[Debt]:
@@ -223,6 +257,8 @@ def _undelivered(tx: Connection, account: Account, *, more_to_come: bool) -> Ite
                 else "will be told of the above"
             )
             yield Debt(
+                DebtKind.ENDPOINT,
+                text_id(account),
                 f"the webhook endpoint {endpoints.text_id(endpoint_id)} {reason} (wait until it has"
                 " them, or disable it)",
                 f"webhook disable {endpoints.text_id(endpoint_id)}",

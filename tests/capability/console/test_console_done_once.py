@@ -71,6 +71,7 @@ FORMS: Final[Mapping[str, Twice]] = {
     "accounts/{account}": Twice({"do": "suspend", **X}),
     "accounts/{account}/limits": Twice({"max_tier": "enterprise", "daily_credits": "500", **X}),
     "accounts/{account}/quotas": Twice({"logs": "200MB", **X}),
+    "accounts/{account}/close": Twice({"do": "close", **X}),
     "accounts/{account}/see": Twice({"do": "see", **X}, page="accounts/{account}"),
     "accounts/{account}/leave": Twice({}, page="seen/{account}"),
     "messages/in-doubt/decide": Twice({"do": "undeliverable", **X}, page="messages/in-doubt"),
@@ -152,7 +153,7 @@ def stands(
     """Makes what a form is about. Returns what parameters of paths stand for, and more fields."""
     [row] = house.messages()
     message = ids.text_of_raw("msg", row.id)
-    is_new = name == "approvals/accounts/{account}"
+    is_new = name in ("approvals/accounts/{account}", "accounts/{account}/close")
     with db.read() as tx:
         whose = account_in_sandbox(db) if is_new else house.amina_id
         account = accounts.text_id(accounts.by_id(tx, whose))

@@ -30,6 +30,7 @@ SEPARATOR: Final = ","
 COLUMNS: Final = ("time", "by", "by_kind", "action", "record", "detail")
 # what was done, in words
 ACTIONS: Final = {
+    "account.close": marked("Closed the account for good"),
     "account.go_live": marked("Let the account go live"),
     "account.limits": marked("Set the limits of the account"),
     "account.quotas": marked("Set how much the account may store in a day"),

@@ -74,6 +74,7 @@ DONE: Final = {
     "sender.approve": "Approved a sender ID",
     "sender.reject": "Rejected a sender ID",
     "wallet.adjust": "Adjusted money",
+    "wallet.pay_out": "Paid a wallet out",
     "wallet.topup": "Added money",
 }
 

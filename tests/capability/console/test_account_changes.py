@@ -15,7 +15,8 @@ from heliograph.database.database import Database
 from heliograph.users import OperatorRole
 from heliograph.wallet.tables import ledger_entries
 from tests.support.console.operators import sign_in_operator
-from tests.support.portal.visitor import Visitor, once_in
+from tests.support.portal.routes import customer_of
+from tests.support.portal.visitor import Visitor, once_in, shown_in
 
 
 @pytest.fixture
@@ -197,3 +198,72 @@ def test_what_was_typed_into_one_form_stands_in_no_other(
     assert page.count('value="Invoice 17"') == page.count('id="amount-error"') == 1
     page = changed(visitor, path, do="top up", amount="1", reason="").text
     assert page.count('id="reason-error"') == 1
+
+
+def paid_out(visitor: Visitor, path: str, **fields: str) -> httpx.Response:
+    """Fills in the form that empties the wallet, and sends it."""
+    shown = shown_in(visitor.get(wallet_of(path)))
+    form = {"do": "pay out", "shown": shown, "reason": "paid by bt-120", **fields}
+    return visitor.post(wallet_of(path), form)
+
+
+def test_a_wallet_is_paid_out_by_ledger_entries_and_an_empty_one_was_already(
+    visitor: Visitor, db: Database, amina_id: str, path: str
+) -> None:
+    sign_in_operator(visitor, db, OperatorRole.FINANCE)
+    assert "Pay it out" not in visitor.get(wallet_of(path)).text, "it is empty"
+    changed(visitor, path, do="grant", amount="7")
+    changed(visitor, path, do="top up", amount="50.25")
+    assert "Pay out 7 SMS credits, 50.25 GHS" in visitor.get(wallet_of(path)).text
+    refused = paid_out(visitor, path, reason="")
+    assert (refused.status_code, refused.text.count('id="reason-error"')) == (400, 1)
+    form = {"do": "pay out", "shown": "7 SMS credits, 50.25 GHS", "reason": "paid by bt-120"}
+    assert paid_out(visitor, path).status_code == 303
+    late = visitor.post(wallet_of(path), form)
+    assert late.status_code == 303
+    assert "That was done already" in visitor.get(late.headers["location"]).text
+    with db.read() as tx:
+        held = wallet.wallet_of(tx, amina_id)
+        assert (held.figures.sms_credits, held.figures.balance_minor) == (0, 0)
+        assert wallet.verify(tx) == []
+        [entry, *_] = [each.entry for each in users.operator_entries(tx, PageWanted(9, None))]
+        actions = sa.select(audit_log.c.action).where(audit_log.c.account_id == amina_id)
+        told = tx.execute(actions).scalars().all()
+    assert (entry.action, entry.before, entry.after, entry.reason) == (
+        "wallet.pay_out",
+        "7 SMS credits, 50.25 GHS",
+        "0 SMS credits, 0.00 GHS",
+        "paid by bt-120",
+    )
+    assert list(told).count("wallet.pay_out") == 1
+
+
+def test_a_wallet_that_holds_something_else_than_was_shown_is_not_paid_out(
+    visitor: Visitor, db: Database, amina_id: str, path: str
+) -> None:
+    sign_in_operator(visitor, db)
+    changed(visitor, path, do="grant", amount="7")
+    shown = shown_in(visitor.get(wallet_of(path)))
+    changed(visitor, path, do="grant", amount="5")
+    page = paid_out(visitor, path, shown=shown)
+    assert page.status_code == 400
+    assert "What the wallet holds is not what you saw, but 12 SMS credits, 0.00 GHS" in page.text
+    assert page.text.count('value="paid by bt-120"') == 1, "what was typed stays"
+    with db.read() as tx:
+        assert wallet.wallet_of(tx, amina_id).figures.sms_credits == 12
+
+
+def test_what_a_customer_holds_goes_to_its_partner(
+    visitor: Visitor, db: Database, amina_id: str
+) -> None:
+    customer = customer_of(db, amina_id)
+    with db.read() as tx:
+        path = f"/console/accounts/{accounts.text_id(accounts.by_id(tx, customer))}"
+    sign_in_operator(visitor, db)
+    changed(visitor, path, do="grant", amount="7")
+    assert "Credits go to its partner" in visitor.get(wallet_of(path)).text
+    assert paid_out(visitor, path).status_code == 303
+    with db.read() as tx:
+        held = [wallet.wallet_of(tx, each).figures.sms_credits for each in (customer, amina_id)]
+        assert held == [0, 7]
+        assert wallet.verify(tx) == []

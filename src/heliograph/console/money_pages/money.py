@@ -7,6 +7,7 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import accounts, wallet
+from heliograph.accounts import Account
 from heliograph.base.errors import FieldError, InsufficientCredits, InvalidRequest
 from heliograph.base.forms import quote_value
 from heliograph.base.paging import PageWanted
@@ -21,7 +22,7 @@ from heliograph.portal.filled_form import NUMBER, body_of, choice_of
 from heliograph.portal.form_idempotency import once_value_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, Download, redirect
-from heliograph.wallet import Entry, account_ledger, files, ledger, money
+from heliograph.wallet import Entry, account_ledger, files, ledger, money, pay_out
 from heliograph.wallet.files import ledger_file
 
 ENTRIES_SHOWN: Final = 20
@@ -44,6 +45,7 @@ CHANGES: Final = {
     "top up": WalletChange("amount", "wallet.topup", ledger.topup),
     "adjust money": WalletChange("amount", "wallet.adjust", ledger.adjust_money),
 }
+PAY_OUT: Final = "pay out"
 
 
 def show_wallet(
@@ -73,6 +75,7 @@ def show_wallet(
         account=account,
         text_id=accounts.text_id(account),
         wallet=held,
+        held=_figures_in_words(held.sms_credits, held.balance_minor, held.currency),
         statement=statement,
         entries=entries[:ENTRIES_SHOWN],
         is_cut=len(entries) > ENTRIES_SHOWN,
@@ -82,13 +85,15 @@ def show_wallet(
 
 
 def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
-    """Grants or adjusts credits, adds or adjusts money. The same form does it once. Raises
-    NotFound, AccountClosed, InvalidRequest.
+    """Grants or adjusts credits, adds or adjusts money, or pays all of it out. The same form does
+    it once. Raises NotFound, AccountClosed, InvalidRequest.
     """
-    wanted = choice_of("do", request.sent.form.get("do", ""), tuple(CHANGES))
-    chosen = CHANGES[wanted]
+    wanted = choice_of("do", request.sent.form.get("do", ""), (*CHANGES, PAY_OUT))
     reason = reason_of(request)
     account = accounts.with_text_id(tx, request.path["account"])
+    if wanted == PAY_OUT:
+        return _pay_out(tx, visit, account, reason, body_of(request).get("shown", ""))
+    chosen = CHANGES[wanted]
     body = body_of(request)
     amount = _number(chosen.field, body.get(chosen.field, ""))
     reference = body.get("reference") or f"{REFERENCE_PREFIX}{once_value_of(request)}"
@@ -103,6 +108,27 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
             tx, account.id, chosen.action, text_id, before=before, after=after, reason=reason
         )
     return redirect(f"{MONEY}/{text_id}", DoneNotice.SAVED)
+
+
+def _pay_out(
+    tx: Connection, visit: OperatorVisit, account: Account, reason: str, shown: str
+) -> Response:
+    """Takes all credits and money out of a wallet. One that is empty was paid out already. Raises
+    InvalidRequest if it holds something else than the page has shown.
+    """
+    text_id = accounts.text_id(account)
+    path = f"{MONEY}/{text_id}"
+    entries = pay_out.pay_out(tx, account, reason)
+    if not entries:
+        return redirect(path, DoneNotice.DONE_ALREADY)
+    before, _ = _in_words(entries[0])
+    _, after = _in_words(entries[-1])
+    if shown != before:
+        raise invalid_field("shown", f"is not what you saw, but {before}")
+    visit.audit(
+        tx, account.id, "wallet.pay_out", text_id, before=before, after=after, reason=reason
+    )
+    return redirect(path, DoneNotice.SAVED)
 
 
 def export_entries(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
@@ -122,15 +148,19 @@ def export_entries(tx: Connection, request: PageRequest, visit: OperatorVisit) -
 
 def _in_words(entry: Entry) -> tuple[str, str]:
     """Returns what the wallet held before an entry, and after it."""
-    figures = (
-        (entry.credits_after - entry.credits, entry.balance_after_minor - entry.amount_minor),
-        (entry.credits_after, entry.balance_after_minor),
+    return (
+        _figures_in_words(
+            entry.credits_after - entry.credits,
+            entry.balance_after_minor - entry.amount_minor,
+            entry.currency,
+        ),
+        _figures_in_words(entry.credits_after, entry.balance_after_minor, entry.currency),
     )
-    before, after = (
-        f"{credits} SMS credits, {money.to_text(minor, entry.currency)}"
-        for credits, minor in figures
-    )
-    return before, after
+
+
+def _figures_in_words(credits: int, balance_minor: int, currency: str) -> str:
+    """Returns what a wallet holds, as the log says it."""
+    return f"{credits} SMS credits, {money.to_text(balance_minor, currency)}"
 
 
 def _number(field: str, text: str) -> int | str:

@@ -91,6 +91,7 @@ ACTIONS: Final = {
     "settings.change": marked("Changed the settings"),
     "site.link": marked("Linked a site"),
     "wallet.adjust": marked("Adjusted money"),
+    "wallet.pay_out": marked("Paid the wallet out"),
     "wallet.topup": marked("Added money"),
     "webhook.add": marked("Added a webhook endpoint"),
     "webhook.disable": marked("Disabled a webhook endpoint"),

@@ -95,6 +95,7 @@ _SEARCHES: Final = (
     "/abuse/unblock?account={account}&place=23320000",
     "/routes?to=233201234567&account={account}",
     "/carriers/{carrier}/figures?span=week",
+    "/approvals/reserved?name=MTN",
     "/numbers?begins=45",
     "/numbers?of={account}",
     "/rates?account={account}",

@@ -89,6 +89,8 @@ OF_NONE = (
     "rate.plan",
     "rate.withdraw",
     "route.",
+    "sender.release",
+    "sender.reserve",
 )
 
 

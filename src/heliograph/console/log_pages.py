@@ -73,6 +73,8 @@ DONE: Final = {
     "route.set": "Set a route",
     "sender.approve": "Approved a sender ID",
     "sender.reject": "Rejected a sender ID",
+    "sender.release": "Released a reserved name",
+    "sender.reserve": "Reserved a name",
     "wallet.adjust": "Adjusted money",
     "wallet.pay_out": "Paid a wallet out",
     "wallet.topup": "Added money",

@@ -6,6 +6,7 @@ from heliograph.portal.page_request import CONSOLE
 
 NOW: Final = f"{CONSOLE}/now"
 APPROVALS: Final = f"{CONSOLE}/approvals"
+RESERVED: Final = f"{APPROVALS}/reserved"
 ACCOUNTS: Final = f"{CONSOLE}/accounts"
 MESSAGES: Final = f"{CONSOLE}/messages"
 IN_DOUBT: Final = f"{MESSAGES}/in-doubt"

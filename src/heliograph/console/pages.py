@@ -10,6 +10,7 @@ from heliograph.console import (
     approvals,
     live_approvals,
     log_pages,
+    reserved_names,
 )
 from heliograph.console.abuse_pages import abuse
 from heliograph.console.alert_pages import alert_list, alert_recipients, alert_rules
@@ -57,6 +58,7 @@ from heliograph.console.navigation import (
     PROOFS,
     RATES,
     RECIPIENTS,
+    RESERVED,
     ROUTES,
     SHEETS,
     TRY_NEW,
@@ -120,6 +122,18 @@ PAGES: Final = (
             live_approvals.let_live,
             live_approvals.show_account,
             is_fresh=True,
+        ),
+    ),
+    page_route(RESERVED, page_for_operators(reserved_names.show_list)),
+    form_route(
+        RESERVED,
+        form_for_operators(OperatorRight.APPROVE, reserved_names.reserve, reserved_names.show_list),
+    ),
+    page_route(f"{RESERVED}/release", page_for_operators(reserved_names.ask_release)),
+    form_route(
+        f"{RESERVED}/release",
+        form_for_operators(
+            OperatorRight.APPROVE, reserved_names.release, reserved_names.ask_release
         ),
     ),
     page_route(ACCOUNTS, page_for_operators(account_pages.show_list)),

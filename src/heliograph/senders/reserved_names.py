@@ -20,12 +20,25 @@ RESERVED_MAX: Final = 10_000
 EMERGENCY: Final = ("112", "911", "999")
 
 
+# of two who reserve the same name at once, each would find that it is not there yet
+_LOCK: Final = sa.text(f"LOCK TABLE {reserved_senders.name} IN SHARE ROW EXCLUSIVE MODE")
+
+
 class Reserved(NamedTuple):
     """Holds a name that the operator has reserved, and with it all that look like it."""
 
     sender: str
     reason: str
     created_at_ms: int
+
+
+class Reservation(NamedTuple):
+    """Says what was reserved before a name was, and what is now. Nothing was, or a name that looks
+    like it.
+    """
+
+    before: Reserved | None
+    after: Reserved
 
 
 _COLUMNS: Final = [reserved_senders.c[name] for name in Reserved._fields]
@@ -40,7 +53,7 @@ def refuse_reserved(tx: Connection, sender: str, service_sender: str) -> None:
         raise invalid_field(
             "sender", f"must be another one: {quote_value(sender)} is reserved, because {always}"
         )
-    if _of_operator(tx, sender) is not None:
+    if find_reserved(tx, sender) is not None:
         raise invalid_field("sender", f"must be another one: {quote_value(sender)} is reserved")
 
 
@@ -48,7 +61,7 @@ def reason_for(tx: Connection, sender: str, service_sender: str) -> str | None:
     """Returns why accounts may not register this sender, for the operator, or None when they
     may.
     """
-    always, reserved = _always(sender, service_sender), _of_operator(tx, sender)
+    always, reserved = _always(sender, service_sender), find_reserved(tx, sender)
     return always or (
         f"it is, or looks like, {reserved.sender}: {reserved.reason}"
         if reserved is not None
@@ -72,27 +85,28 @@ def _always(sender: str, service_sender: str) -> str | None:
     return None
 
 
-def _of_operator(tx: Connection, sender: str) -> Reserved | None:
+def find_reserved(tx: Connection, sender: str) -> Reserved | None:
+    """Returns the name that the operator has reserved and that this is or looks like, or None."""
     row = tx.execute(
         sa.select(*_COLUMNS).where(reserved_senders.c.skeleton == skeleton(sender))
     ).one_or_none()
     return None if row is None else Reserved(**row._asdict())
 
 
-def add(tx: Connection, sender: str, reason: str, *, now_ms: int) -> Reserved:
+def add(tx: Connection, sender: str, reason: str, *, now_ms: int) -> Reservation:
     """Keeps a name, and what looks like it, from being registered. An account that has it keeps it.
     Raises InvalidRequest for what cannot be a sender.
     """
     record = Reserved(check(sender), one_line("reason", reason, most=REASON_MAX), now_ms)
-    looks_like_it = reserved_senders.c.skeleton == skeleton(record.sender)
-    known = tx.execute(
-        reserved_senders.update()
-        .where(looks_like_it)
-        .values(sender=record.sender, reason=record.reason)
-        .returning(*_COLUMNS)
-    ).one_or_none()
+    _lock(tx)
+    known = find_reserved(tx, record.sender)
     if known is not None:
-        return Reserved(**known._asdict())
+        tx.execute(
+            reserved_senders.update()
+            .where(reserved_senders.c.skeleton == skeleton(record.sender))
+            .values(sender=record.sender, reason=record.reason)
+        )
+        return Reservation(known, record._replace(created_at_ms=known.created_at_ms))
     if (
         tx.execute(sa.select(sa.func.count()).select_from(reserved_senders)).scalar_one()
         >= RESERVED_MAX
@@ -101,7 +115,7 @@ def add(tx: Connection, sender: str, reason: str, *, now_ms: int) -> Reserved:
     tx.execute(
         reserved_senders.insert().values(skeleton=skeleton(record.sender), **record._asdict())
     )
-    return record
+    return Reservation(None, record)
 
 
 def release(tx: Connection, sender: str) -> Reserved:
@@ -116,8 +130,15 @@ def release(tx: Connection, sender: str) -> Reserved:
     return Reserved(**row._asdict())
 
 
-def of_operator(tx: Connection) -> list[Reserved]:
-    """Returns all that the operator has reserved, by name."""
-    return records_of(
-        Reserved, tx.execute(sa.select(*_COLUMNS).order_by(reserved_senders.c.sender))
-    )
+def of_operator(tx: Connection, *, limit: int = RESERVED_MAX) -> list[Reserved]:
+    """Returns at most `limit` of the names that the operator has reserved, by name."""
+    query = sa.select(*_COLUMNS).order_by(reserved_senders.c.sender).limit(limit)
+    return records_of(Reserved, tx.execute(query))
+
+
+def _lock(tx: Connection) -> None:
+    """Lets nobody else reserve or release names until the transaction ends. Others go on reading
+    them.
+    """
+    if tx.dialect.name == "postgresql":  # on SQLite, a writer is alone
+        tx.execute(_LOCK)

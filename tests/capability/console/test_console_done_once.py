@@ -23,6 +23,7 @@ from heliograph.database.database import Database
 from heliograph.otp import block
 from heliograph.portal.page_request import CONSOLE
 from heliograph.portal.portal import Portal
+from heliograph.senders import reserved_names
 from tests.support.alerted import OPERATOR_MAIL, added
 from tests.support.capability.doubtful import in_doubt
 from tests.support.capability.sending import House
@@ -68,6 +69,8 @@ class Twice(NamedTuple):
 FORMS: Final[Mapping[str, Twice]] = {
     "approvals/senders/{sender}": Twice({"do": "reject", **X}),
     "approvals/accounts/{account}": Twice({"do": "go live", **X}),
+    "approvals/reserved": Twice({"sender": "MTN", **X}),
+    "approvals/reserved/release": Twice({"sender": "POSTBANK", **X}, page="approvals/reserved"),
     "accounts/{account}": Twice({"do": "suspend", **X}),
     "accounts/{account}/limits": Twice({"max_tier": "enterprise", "daily_credits": "500", **X}),
     "accounts/{account}/quotas": Twice({"logs": "200MB", **X}),
@@ -171,6 +174,9 @@ def stands(
         "messages/match": {"message": message},
         "abuse/unblock": {"account": account},
     }
+    if name == "approvals/reserved/release":
+        with db.write() as tx:
+            reserved_names.add(tx, "POSTBANK", "a bank", now_ms=clock.now_ms())
     if name == "abuse/unblock":
         with db.write() as tx:
             block(tx, house.amina_id, RANGE, clock.now_ms())

@@ -5,8 +5,10 @@ import re
 
 import pytest
 
+from heliograph.base import clock
 from heliograph.carriers import pause_carrier
 from heliograph.database.database import Database
+from heliograph.senders import reserved_names
 from heliograph.users import OPERATOR_RIGHTS, OperatorRight, OperatorRole
 from tests.support.alerted import OPERATOR_MAIL, added
 from tests.support.console.messages import stored_message
@@ -61,8 +63,10 @@ def test_each_role_is_shown_the_forms_that_it_may_send_and_no_others(
     own_number(db, amina_id)
     with db.write() as tx:
         pause_carrier(tx, "gh-main")
+        reserved_names.add(tx, "POSTBANK", "a bank", now_ms=clock.now_ms())
     sign_in_operator(visitor, db, role)
-    pages = crawled(visitor, "/console/now", f"/console/messages/{message}")
+    release = "/console/approvals/reserved/release?sender=POSTBANK"
+    pages = crawled(visitor, "/console/now", f"/console/messages/{message}", release)
     assert len(pages) >= PAGES_MIN
     shown = {form for forms in pages.values() for form in forms}
     beyond = [form for form in shown if right_of_form(form) not in OPERATOR_RIGHTS[role]]

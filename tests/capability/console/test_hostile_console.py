@@ -29,6 +29,7 @@ from tests.support.portal.visitor import Visitor
 LEAD_ON = {
     "/console",
     "/console/alerts/recipients",
+    "/console/approvals/reserved/release",
     "/console/messages",
     "/console/messages/match",
     "/console/abuse/unblock",

@@ -5,6 +5,7 @@ from heliograph.users import OperatorRight
 # which right a form takes, by the end or the beginning of its path, whichever comes first here
 RIGHT_OF_FORM = {
     "/console/approvals/senders/": OperatorRight.APPROVE,
+    "/console/approvals/reserved": OperatorRight.APPROVE,
     "/console/approvals/accounts/": OperatorRight.ACCOUNTS,
     "/see": OperatorRight.SEE,
     "/leave": OperatorRight.LOOK,

@@ -83,6 +83,11 @@ SHOWN: dict[sa.Table, tuple[str, ...]] = {
     unmatched_receipts: ("ref", "receipt_error", "sender"),
     user_rows: ("email",),
 }
+# pages of the account that waits: nothing is owed of it, so it can be closed
+OF_WAITING = (
+    f"{CONSOLE}/approvals/accounts/{{account}}",
+    f"{CONSOLE}/accounts/{{account}}/close",
+)
 FILES = (
     *("/export", "/file", "/entries", "/statement", "/statement.pdf"),
     *("/documents/{document}", "/money/days"),
@@ -234,6 +239,9 @@ def pages_of(portal: Portal, things: ShownThings) -> list[str]:
         f"{CONSOLE}/messages?q={things.message}",
         f"{CONSOLE}/abuse/unblock?account={things.account}&place={RANGE}",
         f"{CONSOLE}/routes?to=233201234567&account={things.account}",
+        f"{CONSOLE}/accounts/{things.account}/close",
+        f"{CONSOLE}/approvals/reserved?name=bank",
+        f"{CONSOLE}/approvals/reserved/release?sender=bank",
         f"{CONSOLE}/numbers?of={things.account}",
         f"{CONSOLE}/log?account={things.account}",
         f"{CONSOLE}/accounts?q={things.account}",
@@ -247,7 +255,7 @@ def _paths(portal: Portal, things: ShownThings) -> Iterator[tuple[str, str]]:
         is_ours = path.startswith(CONSOLE) and not path.startswith(SEEN)
         if not is_ours or (method == "GET" and path.endswith(FILES)):
             continue
-        if path == f"{CONSOLE}/approvals/accounts/{{account}}":
+        if path in OF_WAITING:
             path = path.replace("{account}", things.waiting_account)
         yield method, path.format(**things._asdict())
 

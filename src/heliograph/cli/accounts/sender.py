@@ -313,7 +313,7 @@ def reserve(run: CommandRun, sender: str, reason: str) -> None:
     from heliograph.senders import reserved_names
 
     with run.write() as tx:
-        record = reserved_names.add(tx, sender, reason, now_ms=clock.now_ms())
+        record = reserved_names.add(tx, sender, reason, now_ms=clock.now_ms()).after
     show(run, _reserved_record(record))
 
 

@@ -77,6 +77,8 @@ def test_what_is_wrong_leads_to_the_page_where_something_can_be_done(
     bound(db, carrier_id, LinkState.BACKING_OFF, "Connection refused")
     page = visitor.get("/console/now").text
     troubles = page.partition('class="troubles"')[2].partition("</section>")[0]
+    assert "<code>heliograph message list --in-doubt</code>" in troubles
+    assert "`" not in troubles, "a command is set apart as one"
     links = dict(re.findall(r'<a href="([^"]+)">([^<]+)</a>', troubles))
     assert links == {
         "/console/carriers/alpha": "Carrier alpha",

@@ -14,21 +14,35 @@ from heliograph.console.navigation import (
 from heliograph.monitoring import Trouble, TroubleKind
 
 
+class RemedyPart(NamedTuple):
+    """Holds a part of a remedy: a command to type, or what stands around it."""
+
+    text: str
+    is_command: bool = False
+
+
 class LinkedTrouble(NamedTuple):
-    """Holds a trouble, and the page that is about it, if there is one."""
+    """Holds a trouble, the page that is about it, if there is one, and its remedy in parts."""
 
     trouble: Trouble
     link: NavigationLink | None
+    remedy: list[RemedyPart]
 
 
 def linked(trouble: Trouble) -> LinkedTrouble:
-    """Returns the trouble with the page where an operator can do something about it."""
-    return LinkedTrouble(trouble, _page_about(trouble))
+    """Returns the trouble with the page where an operator can do something about it. Its remedy is
+    ours, and has commands between backticks.
+    """
+    parts = trouble.remedy.split("`")
+    remedy = [RemedyPart(text, bool(place % 2)) for place, text in enumerate(parts)]
+    return LinkedTrouble(trouble, _page_about(trouble), remedy)
 
 
 def linked_to_alerts(trouble: Trouble) -> LinkedTrouble:
-    """Returns a trouble that an alert tells of, with the page of alerts."""
-    return LinkedTrouble(trouble, NavigationLink(ALERTS, "Alerts"))
+    """Returns a trouble that an alert tells of, with the page of alerts. Its remedy is shown as it
+    was stored.
+    """
+    return LinkedTrouble(trouble, NavigationLink(ALERTS, "Alerts"), [RemedyPart(trouble.remedy)])
 
 
 def _page_about(trouble: Trouble) -> NavigationLink | None:

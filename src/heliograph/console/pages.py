@@ -234,6 +234,7 @@ PAGES: Final = (
     file_form_route(SHEETS, rate_sheets.may_upload_at_all, rate_sheets.upload_it),
     page_route(SHEET, page_for_operators(rate_sheets.show_sheet)),
     page_route(f"{SHEET}/export", page_for_operators(rate_sheets.export)),
+    page_route(f"{SHEET}/losses/export", page_for_operators(rate_sheets.export_losses)),
     form_route(SHEET, _on_rates(rate_sheets.change, rate_sheets.show_sheet)),
     page_route(COSTS, page_for_operators(costs.show_list)),
     form_route(COSTS, _on_rates(costs.change, costs.show_list)),

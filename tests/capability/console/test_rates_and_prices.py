@@ -118,6 +118,13 @@ def test_all_losses_and_changes_are_counted_though_a_page_shows_the_first(
     assert "Where there is no rate (–), a shorter prefix, the country or" in page
     assert "And 200 more." in page  # losses: of 250 lines, and of what amina pays
     assert "And 51 more." in page  # changes
+    assert f'href="{path}/losses/export"' in page
+    [columns, *losses] = visitor.get(f"{path}/losses/export").text.splitlines()
+    assert columns == "numbers,margin,brings,costs,currency,carrier,rate,account,credits"
+    assert len(losses) == 250
+    of_amina = [loss for loss in losses if f",{text_id}," in loss]
+    assert len(of_amina) == 1
+    assert all("'" not in loss and ",-0." in loss for loss in losses), "a program reads the sign"
     assert visitor.get(f"{path}/export").text.splitlines() == [
         "destination,account,credits_today,credits_then,change",
         *(f"233{number:03},,,1,new" for number in range(249)),

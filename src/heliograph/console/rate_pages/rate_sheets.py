@@ -1,7 +1,7 @@
 """Takes a rate sheet, shows what it changes and where it sells below cost, and gives it a time."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -18,7 +18,7 @@ from heliograph.carriers import GENERAL, current_rates
 from heliograph.console.handlers import in_own_transactions
 from heliograph.console.navigation import SHEETS
 from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
-from heliograph.console.rate_pages.weighed_rows import weighed_rows
+from heliograph.console.rate_pages.weighed_rows import LOSS_SIGN, weighed_rows
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
@@ -33,6 +33,10 @@ LOSSES_SHOWN_MAX: Final = 50
 BAD_ROWS_SHOWN_MAX: Final = 100
 BUTTONS: Final = ("plan", "withdraw")
 CSV_COLUMNS: Final = ("destination", "account", "credits_today", "credits_then", "change")
+LOSS_COLUMNS: Final = (
+    *("numbers", "margin", "brings", "costs", "currency", "carrier", "rate"),
+    *("account", "credits"),
+)
 _AT: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?", re.ASCII)
 
 
@@ -142,7 +146,7 @@ def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     """Returns all that a sheet would change now as a file. Raises NotFound."""
     sheet = sheets.sheet_by_id(tx, request.path["sheet"])
     changes = sheets.difference_of(tx, sheets.rates_of(tx, sheet), is_whole=sheet.is_whole).changes
-    owners = _text_ids(tx, changes)
+    owners = _text_ids(tx, {each.rate.account_id for each in changes})
     lines = [CSV_COLUMNS]
     lines += [
         (
@@ -156,6 +160,35 @@ def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     ]
     text = "".join(line_of(map(neutralize, line), ",") for line in lines)
     return Download("rate-sheet-difference.csv", iter([text]))
+
+
+def export_losses(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
+    """Returns all that would sell below cost with a sheet as a file, as its page shows the first.
+    Raises NotFound.
+    """
+    sheet = sheets.sheet_by_id(tx, request.path["sheet"])
+    losses = sheets.outlook_of(tx, sheets.rates_of(tx, sheet), is_whole=sheet.is_whole).losses
+    names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
+    owners = _text_ids(tx, {each.rate.account_id for each in losses})
+    rows = zip(losses, weighed_rows(losses, names), strict=True)
+    lines = [LOSS_COLUMNS]
+    lines += [
+        (
+            row.numbers,
+            (row.margin or "").replace(LOSS_SIGN, "-"),
+            row.sold or "",
+            row.cost,
+            row.currency,
+            neutralize(row.carrier),
+            row.rate,
+            owners.get(loss.rate.account_id, ""),
+            str(row.credits),
+        )
+        for loss, row in rows
+    ]
+    # the other cells are ours, and a margin below zero stays a number
+    text = "".join(line_of(line, ",") for line in lines)
+    return Download("rate-sheet-losses.csv", iter([text]))
 
 
 def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
@@ -191,7 +224,7 @@ def _require(visit: OperatorVisit) -> None:
 
 
 def _shown(tx: Connection, changes: Sequence[RateChange]) -> list[ShownChange]:
-    owners = _text_ids(tx, changes)
+    owners = _text_ids(tx, {each.rate.account_id for each in changes})
     return [
         ShownChange(
             each.kind,
@@ -204,9 +237,9 @@ def _shown(tx: Connection, changes: Sequence[RateChange]) -> list[ShownChange]:
     ]
 
 
-def _text_ids(tx: Connection, changes: Sequence[RateChange]) -> dict[str, str]:
-    """Returns the text ids of the accounts whose own rates these are, by raw id."""
-    owners = accounts.by_ids(tx, {each.rate.account_id for each in changes} - {GENERAL})
+def _text_ids(tx: Connection, owner_ids: Set[str]) -> dict[str, str]:
+    """Returns the text ids of those who have own rates, by raw id."""
+    owners = accounts.by_ids(tx, owner_ids - {GENERAL})
     return {account_id: accounts.text_id(owner) for account_id, owner in owners.items()}
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from math import floor
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from heliograph.carriers import GENERAL
 from heliograph.pricing import SegmentMargin, micro_text
+
+LOSS_SIGN: Final = "−"  # as wide as a digit, on a page
 
 
 class WeighedRow(NamedTuple):
@@ -43,5 +45,5 @@ def weighed_rows(weighed: Iterable[SegmentMargin], names: Mapping[int, str]) -> 
 
 
 def _text(amount_micro: int) -> str:
-    sign = "−" if amount_micro < 0 else ""
+    sign = LOSS_SIGN if amount_micro < 0 else ""
     return sign + micro_text(abs(amount_micro))

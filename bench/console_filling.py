@@ -11,10 +11,11 @@ from sqlalchemy.engine import Connection
 
 from bench import console_rows
 from bench.console_rows import BUSY, CARRIERS, DAYS, OF_ACCOUNT, OF_SEND
-from heliograph import senders, users
+from heliograph import inbound, senders, users
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
 from heliograph.database.database import Database, metadata
+from heliograph.senders import reserved_names
 from heliograph.users import Role
 from tests.support.console.operators import attached
 from tests.support.factories import SENDER, open_account, open_carrier, open_route
@@ -23,6 +24,7 @@ from tests.support.portal.visitor import EMAIL
 
 ACCOUNTS: Final = 10_000
 ROUTES: Final = 1_000
+NUMBERS: Final = 1_000  # that receive texts; and as many names are reserved
 WAITING_SENDERS: Final = 500
 _SENDS_AT_ONCE: Final = 20_000  # a million messages
 # which row of a table is copied, where it has others already
@@ -75,6 +77,11 @@ def _add_things(db: Database) -> None:
     with db.write() as tx:
         named = senders.register(tx, BUSY, SENDER, sandbox=False, now_ms=clock.now_ms())
         senders.approve(tx, named.id, now_ms=clock.now_ms())
+        now_ms = clock.now_ms()
+        for number in range(NUMBERS):
+            carrier = f"carrier-{number % CARRIERS}"
+            inbound.add_number(tx, str(45_000 + number), carrier, BUSY, now_ms=now_ms)
+            reserved_names.add(tx, f"BANK {number}", "a bank", now_ms=now_ms)
     things_of(db, BUSY, customer_of(db, BUSY))
     attached(db, BUSY, ids.text_of_raw("sid", BUSY))  # its first sender ID waits
 

@@ -91,7 +91,10 @@ def test_carriers_of_a_route_share_by_their_weights(run: Run, database_url: str)
     listed = run("route", "list").out.splitlines()[1]
     assert listed.split() == ["233", "mtn-a,mtn-b,gh-spare", "70,30"]
     assert "mtn-a:70, mtn-b:30, gh-spare" in run("doctor").out
-    assert "stand by; 'mtn-b' has a weight and comes after 'mtn-a'" in run("route", "set", "2", "mtn-a,mtn-b:1").err
+    assert (
+        "stand by; 'mtn-b' has a weight and comes after 'mtn-a'"
+        in run("route", "set", "2", "mtn-a,mtn-b:1").err
+    )
     assert "weight from 1 to 100" in run("route", "set", "2", "mtn-a:101").err
 
 

@@ -154,8 +154,8 @@ def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> BlockedR
 
 
 def unblock(tx: Connection, account_id: str, digits: str, now_ms: int) -> None:
-    """Sends to the range go out again, and are counted anew. Raises NotFound when it is
-    not blocked.
+    """Lets one-time passwords go to the range again, and counts them anew. Raises NotFound when it
+    is not blocked.
     """
     columns = otp_ranges.c
     found = tx.execute(

@@ -92,20 +92,20 @@ def buckets_of(holder: AudienceHolder) -> sa.Select[Any]:
     """Selects the search buckets of the contacts, the oldest first. The ids of a bucket's contacts
     begin at `first_id`, and are below `next_id`.
     """
-    shelves = contact_shelves.c
-    following = sa.func.lead(shelves.first_id).over(order_by=shelves.first_id)
-    highest = sa.literal(_HIGHEST, shelves.first_id.type)
+    buckets = contact_shelves.c  # a search bucket is stored as a shelf
+    following = sa.func.lead(buckets.first_id).over(order_by=buckets.first_id)
+    highest = sa.literal(_HIGHEST, buckets.first_id.type)
     return (
         sa.select(
-            shelves.id,
-            shelves.first_id,
+            buckets.id,
+            buckets.first_id,
             sa.func.coalesce(following, highest).label("next_id"),
-            shelves.size,
+            buckets.size,
         )
         .where(
-            shelves.account_id == holder.account_id, shelves.sandbox == sa.literal(holder.sandbox)
+            buckets.account_id == holder.account_id, buckets.sandbox == sa.literal(holder.sandbox)
         )
-        .order_by(shelves.first_id)
+        .order_by(buckets.first_id)
     )
 
 

@@ -1,1 +1,1 @@
-"""Contains the pages about carriers, routes and rates."""
+"""Shows pages about carriers, the routes to them, and the numbers that texts come to."""

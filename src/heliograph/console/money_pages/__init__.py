@@ -1,1 +1,1 @@
-"""Contains the pages about wallets, the ledger and statements."""
+"""Shows pages about money: days, months, wallets, files of the ledger, and proofs of it."""

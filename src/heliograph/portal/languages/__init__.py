@@ -1,4 +1,4 @@
-"""A page is written in one language: its texts, numbers, times and refusals."""
+"""Writes each page in one language: its texts, numbers, times and refusals."""
 
 from heliograph.portal.languages.page_language import (
     LANGUAGES,

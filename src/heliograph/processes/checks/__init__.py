@@ -1,4 +1,4 @@
-"""Checks before a process starts, and what `doctor` and `restore-check` find out."""
+"""Makes the checks before a process starts, and those of `doctor` and `restore-check`."""
 
 __all__ = [
     "doctor",

@@ -13,7 +13,8 @@ from heliograph.database.reads import records_of
 from heliograph.wallet import Discrepancy
 
 PROOF_PREFIX: Final = "prf"
-PROOFS_KEPT_MAX: Final = 20  # and listed; older ones tell nothing that a new one does not
+# this many are kept and listed: older ones tell nothing that a new one does not
+PROOFS_KEPT_MAX: Final = 20
 FINDINGS_KEPT_MAX: Final = 200  # of one proof: who has so many needs to see why, not how many
 # A proof tells its progress every second. One that has told nothing for so long is not at work.
 SILENT_MS: Final = 60_000

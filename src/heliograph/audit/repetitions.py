@@ -33,8 +33,8 @@ def repetitions(
         # what was said several times before one submission: those between never came to the SMSC
         resent_ms = resent_ms[len(resends_asked) :]
         if before is None:
-            # or it is of before that, and was read when it was sent again already: on another
-            # connection
+            # The operator asked before the first submission was read. That one may be older than
+            # the request, and was then read late, because it came over another connection.
             read_late = submit if resends_asked else None
             continue
         if submit in repeated:

@@ -21,7 +21,8 @@ class NoSecondStep(Forbidden):
     def __init__(self, session: sign_ins.Session, *, has_one: bool) -> None:
         super().__init__()
         self.session = session
-        self.has_one = has_one  # and has not used it when this session was opened
+        # whether the user has a second step, which was not used when this session was opened
+        self.has_one = has_one
 
 
 class OperatorVisit(NamedTuple):

@@ -100,7 +100,7 @@ class _SeenPhones:
         self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._file.execute("PRAGMA journal_mode = OFF")
         self._file.execute("CREATE TABLE phones (phone INTEGER PRIMARY KEY)")
-        self._file.execute("BEGIN")  # and no transaction for each phone
+        self._file.execute("BEGIN")  # one transaction for all phones
 
     def was_added(self, phone: str) -> bool:
         """Adds the phone, and returns whether it was added before."""

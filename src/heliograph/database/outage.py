@@ -20,6 +20,17 @@ CONFLICT_TRIES: Final = 5
 READ_ONLY_SQLSTATE: Final = "25006"  # a standby, or a primary that may not be written to
 # serialization failure, deadlock, lock not available
 RETRIED_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03"})
+# The codes and classes of SQLSTATE (PostgreSQL manual, appendix A) by which a host is lost: its
+# connection fails, its server ends, or it cannot be written to.
+LOST_SQLSTATES: Final = ("08", "57P", READ_ONLY_SQLSTATE)
+# The classes that say nothing of the statement: connection, read-only after a fail-over, sign-in,
+# no such database, resources (a full disk, too many connections), objects in another state, an
+# operator, the system.
+OUTAGE_CLASSES: Final = ("08", "25", "28", "3D", "53", "55", "57", "58", "XX")
+# refused, reset, no such host, no answer in time
+_UNREACHABLE: Final = (exc.InterfaceError, exc.TimeoutError, OSError)
+_ASYNCPG_UNREACHABLE: Final = ("InterfaceError", "InternalClientError")
+_TOLD_BY_DATABASE: Final = (exc.DBAPIError, sqlite3.OperationalError)
 
 T = TypeVar("T")
 
@@ -129,28 +140,9 @@ def unavailable_on_outage_or_lock() -> Iterator[None]:
             raise Unavailable("The database is busy.") from error
 
 
-# Classes of SQLSTATE (PostgreSQL manual, appendix A) that say nothing of the statement: connection,
-# read-only after a fail-over, sign-in, no such database, resources (a full disk, too many
-# connections), objects in another state, an operator, the system. the connection, the end of the
-# server, a host that cannot be written to
-LOST_SQLSTATES: Final = ("08", "57P", READ_ONLY_SQLSTATE)
-OUTAGE_CLASSES: Final = ("08", "25", "28", "3D", "53", "55", "57", "58", "XX")
-
-
 def _is_locked(error: BaseException) -> bool:
     cause = error.orig if isinstance(error, exc.DBAPIError) else error
     return getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
-
-
-_UNREACHABLE: Final = (
-    exc.InterfaceError,
-    exc.TimeoutError,
-    OSError,
-)  # refused, reset, no such host, no answer in time
-_TOLD_BY_DATABASE: Final = (exc.DBAPIError, sqlite3.OperationalError)
-
-
-_ASYNCPG_UNREACHABLE: Final = ("InterfaceError", "InternalClientError")
 
 
 def _is_of_driver(error: BaseException | None, driver: str, *kinds: str) -> bool:

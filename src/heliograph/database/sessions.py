@@ -27,8 +27,10 @@ ANY_HOST: Final = "any"
 CONNECT_TIMEOUT_S: Final = 1  # psycopg makes 2 of it, libpq's least
 # a host that does not even acknowledge what it was sent for so long is gone, whatever it was asked
 UNACKNOWLEDGED_MS: Final = 2_000
-KEEPALIVE_IDLE_S: Final = 5  # and over which nothing is said it is asked after so long,
-KEEPALIVE_INTERVAL_S: Final = 1  # and again and again
+# A host of a silent connection is asked for a sign after KEEPALIVE_IDLE_S, then every
+# KEEPALIVE_INTERVAL_S. After KEEPALIVE_COUNT questions without an answer it is gone.
+KEEPALIVE_IDLE_S: Final = 5
+KEEPALIVE_INTERVAL_S: Final = 1
 KEEPALIVE_COUNT: Final = 2
 # PostgreSQL finds within 11 s that nobody is at a connection's other end any more. By the kernel's
 # own limits it takes hours: after a few cuts of the network, connections of processes that are long

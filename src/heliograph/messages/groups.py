@@ -33,7 +33,7 @@ from heliograph.messages.tables import groups, queue, sends, tallies
 INSUFFICIENT_CREDITS: Final = "insufficient_credits"
 DAILY_CAP_REACHED: Final = "daily_cap_reached"
 SENDER_NOT_APPROVED: Final = "sender_not_approved"
-ACCOUNT_SUSPENDED: Final = "account_suspended"  # or closed
+ACCOUNT_SUSPENDED: Final = "account_suspended"  # of a closed account, too
 
 SLOTS: Final = 64  # rows of one group: what two add at once meets in one row only by chance
 

@@ -129,7 +129,7 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
         account_id = await acting_for_call(db, cache, call, VERIFY_PATH, request.customer_id)
         read = None if request.phone is None else int(request.phone.digits)
         if request.as_dialled is None:
-            assert read is not None  # or the phone is refused when the body is read
+            assert read is not None  # reading the body has refused every other phone
             return await tried(call, account_id, read, request)
         if read is not None and not call.principal.sandbox:
             with suppress(NoneOutstanding):

@@ -9,8 +9,8 @@ from heliograph.base.periodic import repeat
 from heliograph.database.clock_check import measure
 from heliograph.database.database import Database
 
-# apart, of a process that runs: more than any correction; what it holds would be ended, or sent,
-# too early
+# How far the clock of a running process may be from the database's, which is more than any
+# correction. Further apart, what it holds would be ended, or sent, too early.
 CLAIM_MS_MAX: Final = 5_000
 EVERY_S: Final = 60.0
 

@@ -30,7 +30,8 @@ REFUSED: Final = (
 # a few readers, every few seconds; beside 5,000 new connections a second one has 25 ms to bring its
 # request
 CONNECTIONS_MAX: Final = 128
-FILES_SHARE: Final = 16  # and of the files: API and webhooks have seven eighths
+# a sixteenth of the files that a process may open: API and webhooks have seven eighths
+FILES_SHARE: Final = 16
 BACKLOG: Final = 128  # past it a reader would be let in a second later, when it asks again
 HEAD_OCTETS_MAX: Final = 8_192
 REQUEST_S: Final = 5.0  # from the connection to the end of the request's head

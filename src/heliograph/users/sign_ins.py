@@ -33,7 +33,7 @@ from heliograph.users.user import User, by_id
 LINK_MS: Final = DAY_MS  # a command prints a link, and somebody has to hand it on
 LINKS_MAX: Final = 10  # of a user at a time; the oldest goes first
 IDLE_MS: Final = 12 * 3_600_000  # a session that was not used for so long has ended
-SESSION_MS: Final = 30 * DAY_MS  # and so has one that began so long ago
+SESSION_MS: Final = 30 * DAY_MS  # a session that began so long ago has ended, too
 SESSIONS_MAX: Final = 20  # of a user at a time; the one that was not used for longest goes first
 FRESH_MS: Final = 10 * 60_000  # for so long after a sign-in, its user may do what matters most
 REPLACED_MS: Final = 30_000  # for requests that were on their way with the secret before

@@ -42,7 +42,7 @@ LOOK_S: Final = 0.05  # how often at most, when what this process writes wakes i
 BUSY_S: Final = 0.25
 IDLE_S: Final = 5.0  # an endpoint with nothing to do for so long is let go, for whoever comes first
 STOP_S: Final = 16.0  # for POSTs under way at the end: they have 15 s each
-RECORD_S: Final = 5.0  # and for their results
+RECORD_S: Final = 5.0  # for the results of those POSTs, which are stored after them
 
 _MISSED: Final = DELIVERY.moved(WAITING, MISSED)
 

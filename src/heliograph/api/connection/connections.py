@@ -23,7 +23,7 @@ BUFFERED_OCTETS_MAX: Final = 256 * 1024 * 1024
 # half of the files that a process may open: webhooks take three eighths (webhooks/post_slots.py),
 # databases and carriers the rest
 SHARE: Final = 2
-# and one address a quarter of those at most: a single one keeps nobody else out
+# One address may have a quarter of those connections at most, so that it keeps nobody else out.
 ADDRESS_SHARE: Final = 4
 # how much longer anything may take: a timer for each costs more than reading a request does
 LOOK_S: Final = 1.0

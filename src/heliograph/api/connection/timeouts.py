@@ -6,7 +6,7 @@ from typing import Final
 
 FIRST_S: Final = 10.0  # from the connection to the first octet
 HEAD_S: Final = 10.0  # from there to the end of the headers
-BODY_S: Final = 30.0  # and to that of the body: 35 kB a second, for the largest
+BODY_S: Final = 30.0  # from there to the end of the body: the largest needs 35 kB a second
 # longer than the 60 s after which common proxies close an idle connection themselves
 KEEP_ALIVE_S: Final = 65.0
 UNREAD_S: Final = 60.0  # for the client to take the response off our hands

@@ -11,8 +11,9 @@ from heliograph.base.errors import InvalidRequest
 # characters; of a cell over several lines: no field of ours takes as many, and a quote that is not
 # closed is found early
 CELL_MAX: Final = 10_000
-LINES_MAX: Final = 100  # of one record, and
-RECORD_MAX: Final = 65_536  # characters before its last line; a contact has at most 30,000
+LINES_MAX: Final = 100  # of one record
+# characters of a record before its last line; a contact has at most 30,000
+RECORD_MAX: Final = 65_536
 # why a line is not CSV: what Python's reader says of it differs from version to version
 TEXT_BEHIND_QUOTE: Final = (
     "is not CSV: a cell goes on behind its closing quote (within a quoted cell, a quote is written"

@@ -9,7 +9,7 @@ from enum import Enum
 class PeerState(Enum):
     ALIVE = "alive"
     ASK = "ask"  # silent for enquire_link_s: an enquire_link is due
-    DEAD = "dead"  # and no sign within enquire_link_timeout_s
+    DEAD = "dead"  # no sign came within enquire_link_timeout_s of an enquire_link
 
 
 class SilenceWatch:

@@ -10,9 +10,10 @@ from heliograph.database.outage import unavailable_on_outage
 from heliograph.database.postgresql.hosts import Hosts
 from heliograph.database.postgresql.pool import PostgresConnection, postgres_connection
 
-# how often the connection is tried: one that is cut off without a word is noticed so,
+# The connection is tried this often, because nothing else tells when it is cut off.
 BEAT_S: Final = 1.0
-# and within this, long before PostgreSQL lets somebody else have the lock (sessions.KEEPALIVE)
+# A connection that does not answer within this time is given up, long before PostgreSQL lets
+# somebody else have the lock (sessions.KEEPALIVE).
 ANSWER_WITHIN_S: Final = 3.0
 
 

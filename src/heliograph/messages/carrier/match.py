@@ -51,8 +51,8 @@ UNMATCHED_AT_ONCE: Final = 500
 EVIDENCE_MIN: Final = 3
 # of an id this large, or with letters, that is not a coincidence: one is evidence enough
 LONG_ID: Final = 10_000
-# and so many times what speaks for all other readings: of a message whose answer was lost, another
-# reading may be found alone
+# A reading is believed when this many times more receipts speak for it than for all others. Another
+# one may be the only one that finds a message, if the answer to the receipt's own message was lost.
 MAJORITY: Final = 10
 # as many of those a format needs that is not the one which the operator has set
 RECEIPTS_AGAINST_SETTING: Final = 3

@@ -172,7 +172,7 @@ class _AccountRequest(aiohttp.ClientRequest):
 
 def _target(url: str, account_id: str, allow: AllowedNetworks) -> _ReceiverAddress:
     check_url(url, allow)
-    as_given = URL(url, encoded=True)  # and as it was judged
+    as_given = URL(url, encoded=True)  # just as it was judged
     where = _AccountRequest("POST", as_given, loop=asyncio.get_running_loop())
     where.account_id = account_id
     return _ReceiverAddress(

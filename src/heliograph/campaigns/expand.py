@@ -23,12 +23,12 @@ from heliograph.database.statements import (
     portable,
     rows_by_key,
 )
+from heliograph.database.statements.opt_out_lookups import mark_opt_out_lookup
 from heliograph.messages.accept import (
     Chunk,
     Chunker,
     ChunkRecipient,
     ChunkRequest,
-    mark_opt_out_lookup,
 )
 from heliograph.messages.queue import Ranks
 from heliograph.opt_outs import scope_of_sender

@@ -14,9 +14,9 @@ from heliograph import contacts, senders
 from heliograph.base import clock
 from heliograph.campaigns.advance import Advancer
 from heliograph.contacts import ContactOwner, ContactPatch
+from heliograph.database.statements.opt_out_lookups import LOOKUPS_BEFORE_LOCK
 from heliograph.inbound.receive.record import record
 from heliograph.messages.accept import Chunker
-from heliograph.messages.accept.opt_out_lookups import LOOKUPS_BEFORE_LOCK
 from heliograph.messages.accept.read_sql import _LOCK_AND_LOOK, _LOCK_WALLETS
 from heliograph.messages.sweeps import opt_out as sweep_of_opt_outs
 from heliograph.messages.sweeps import withdraw

@@ -9,7 +9,6 @@ from heliograph.messages.accept.chunk import (
     ChunkRequest,
 )
 from heliograph.messages.accept.judge import SANDBOX_SENDER, AccountFacts, approved_sender
-from heliograph.messages.accept.opt_out_lookups import mark_opt_out_lookup
 from heliograph.messages.accept.opted_out import answerable_texts
 from heliograph.messages.accept.refusals import REJECTED_REPORTED_MAX
 from heliograph.messages.accept.reply import Replier, Reply
@@ -58,7 +57,6 @@ __all__ = [
     "approved_sender",
     "load_tariff",
     "look_up_route",
-    "mark_opt_out_lookup",
     "read_exceptions",
     "read_send_request",
     "response_of_send",

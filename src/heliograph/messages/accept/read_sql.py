@@ -22,7 +22,7 @@ from heliograph.database.statements import (
     portable,
     rows_by_key,
 )
-from heliograph.messages.accept.opt_out_lookups import mark_opt_out_lookup
+from heliograph.database.statements.opt_out_lookups import mark_opt_out_lookup
 from heliograph.messages.accept.response import Send
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.requests import ScopedKey

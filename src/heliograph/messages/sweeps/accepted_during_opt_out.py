@@ -17,7 +17,7 @@ from heliograph.base.periodic import until
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx, run_in, run_without_loop
 from heliograph.database.statements import Int, Nothing, Row, Statement, Text
-from heliograph.messages.accept.opt_out_lookups import LOOKUPS_BEFORE_LOCK
+from heliograph.database.statements.opt_out_lookups import LOOKUPS_BEFORE_LOCK
 from heliograph.messages.accept.read_sql import lock_wallets
 from heliograph.messages.sweeps.opt_out import UnwantedTexts, cancel_unwanted_since
 

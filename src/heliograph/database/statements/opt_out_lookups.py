@@ -1,5 +1,5 @@
 """Marks each statement that asks about opt-outs before its transaction holds the wallets. By this
-mark, whoever stores an opt-out knows for whom to wait (`sweeps/accepted_during_opt_out.py`).
+mark, `messages/sweeps/accepted_during_opt_out.py` knows for whom an opt-out has to wait.
 """
 
 from typing import Final

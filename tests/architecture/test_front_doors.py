@@ -52,6 +52,7 @@ SQL_TEXT = re.compile(
     r"\s*((SELECT|INSERT|UPDATE|DELETE|WITH|FROM|WHERE|JOIN|SET|VALUES|RETURNING|ORDER BY"
     r"|ON CONFLICT)\s|/\*|--)"
 )
+TAKES_SQL = {"sql", "statement"}  # how a parameter with such a text is called
 SQL_OF_TRANSITIONS = {"is_in", "may_become", "may_store"}
 # a page that a reader takes in at once; beyond it a module, which says whose its names are, is
 # handed out in place of names
@@ -210,6 +211,18 @@ def test_no_front_door_hands_out_a_function_of_queries() -> None:
         for place in [f"{module}: {place}"]
     }
     assert handed == set(QUERIES_FOR_OTHERS), "\n".join(sorted(handed ^ set(QUERIES_FOR_OTHERS)))
+
+
+def test_no_front_door_hands_out_a_function_that_takes_the_text_of_a_statement() -> None:
+    handed = [
+        f"{module}: {found.__name__}"
+        for package, names in handed_out().items()
+        if package.split(".")[1] not in ALL_DOORS_OPEN
+        for name in names
+        for module, found in _functions_and_classes(package, name)
+        if inspect.isfunction(found) and TAKES_SQL & inspect.signature(found).parameters.keys()
+    ]
+    assert not handed, "\n".join(sorted(handed))
 
 
 def _is_sql(value: object) -> bool:

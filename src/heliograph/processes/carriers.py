@@ -40,9 +40,9 @@ from heliograph.messages.queue import FairQueue
 from heliograph.messages.sweeps import find_unreceipted, take_over
 from heliograph.monitoring import MeasuredQueue
 from heliograph.otp import text_sealer
-from heliograph.processes.carrier import GRACE_S, Running
 from heliograph.processes.rate_share import Share
 from heliograph.processes.roles import dedicated_carriers, others_may_send, senders
+from heliograph.processes.running_carrier import GRACE_S, Running
 from heliograph.processes.sweeps import Sweeps
 
 # how often a changed configuration is looked for: with the cache's poll a change is in effect

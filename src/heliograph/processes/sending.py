@@ -30,7 +30,6 @@ from heliograph.database.leases import (
 from heliograph.messages.queue import FairQueue
 from heliograph.monitoring import MeasuredQueue, written_figures
 from heliograph.processes import clock_watch
-from heliograph.processes.carrier import GRACE_S
 from heliograph.processes.carriers import Dispatch
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.checks.surroundings import Surroundings
@@ -41,6 +40,7 @@ from heliograph.processes.exclusive import (
     require_schema,
 )
 from heliograph.processes.roles import is_active_scheduler
+from heliograph.processes.running_carrier import GRACE_S
 from heliograph.processes.watchdog import exit_unless_ended
 from heliograph.webhooks.deliver import STOP_S, Deliveries
 from heliograph.webhooks.http.address_guard import allowed_networks

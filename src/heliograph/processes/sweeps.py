@@ -33,8 +33,8 @@ from heliograph.messages.retention import drop_too_many
 from heliograph.messages.sweeps import fail_expired, fail_over, settle_doubts, take_over
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
 from heliograph.monitoring import MeasuredQueue
-from heliograph.processes.carrier import Running
 from heliograph.processes.roles import is_active_scheduler
+from heliograph.processes.running_carrier import Running
 
 SWEEP_S: Final = 1.0
 KNOWN_EVERY_LOOKS: Final = 10  # whether a carrier still prints its ids as it is known to

@@ -16,7 +16,7 @@ from heliograph.messages.carrier import CarrierFacts, facts_of
 from heliograph.messages.carrier.match import rematch
 from heliograph.messages.carrier.refs import AS_IS
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
-from heliograph.processes.carrier import Running
+from heliograph.processes.running_carrier import Running
 from heliograph.processes.sweeps import KNOWN_EVERY_LOOKS, Sweeps
 from tests.support.capability.sending import WORKER, House, ScriptedLink, lease_of
 from tests.support.capability.turning import learnt

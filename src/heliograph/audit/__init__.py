@@ -4,7 +4,8 @@ wrongly.
 
 from heliograph.audit.audit import Audit, audit
 from heliograph.audit.events import events_size
-from heliograph.audit.proofs import (
+from heliograph.audit.prove_ledger import PROOF_STEPS, prove
+from heliograph.audit.requested_proofs import (
     StoredProof,
     ask_proof,
     begin_proof,
@@ -14,7 +15,6 @@ from heliograph.audit.proofs import (
     open_proof,
     store_progress,
 )
-from heliograph.audit.prove import PROOF_STEPS, prove
 from heliograph.audit.smsc_log import NotALog, SmscLog, read_logs
 
 __all__ = [

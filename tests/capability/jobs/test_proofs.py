@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from heliograph import audit, wallet
 from heliograph.audit import PROOF_STEPS, StoredProof
-from heliograph.audit.proofs import PROOFS_KEPT_MAX, SILENT_MS
+from heliograph.audit.requested_proofs import PROOFS_KEPT_MAX, SILENT_MS
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.jobs import proofs

@@ -29,7 +29,7 @@ from heliograph.keys.issue import (
 from heliograph.keys.last_used import STORE_EVERY_S, KeyUsage, store_usage
 from heliograph.keys.permissions import ALL as ALL_PERMISSIONS
 from heliograph.keys.permissions import parse_permissions
-from heliograph.keys.rate import Limiter, MemoryLimiter, RateAllowance
+from heliograph.keys.rate_limit import Limiter, MemoryLimiter, RateAllowance
 from heliograph.keys.tiers import all_tiers, set_tier, tier_named, tiers_up_to
 
 __all__ = [

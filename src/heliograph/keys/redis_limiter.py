@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 
 from heliograph.base import clock
 from heliograph.base.log import Log
-from heliograph.keys.rate import WINDOW_S, MemoryLimiter, RateAllowance, window_of
+from heliograph.keys.rate_limit import WINDOW_S, MemoryLimiter, RateAllowance, window_of
 
 _REDIS_TIMEOUT_S: Final = 0.25
 _REDIS_RETRY_S: Final = 1.0

@@ -12,8 +12,8 @@ import pytest
 from redis.asyncio import Redis
 
 from heliograph.base import clock
-from heliograph.keys import rate
-from heliograph.keys.rate import WINDOW_S, MemoryLimiter, RateAllowance
+from heliograph.keys import rate_limit
+from heliograph.keys.rate_limit import WINDOW_S, MemoryLimiter, RateAllowance
 from heliograph.keys.redis_limiter import RedisLimiter
 from tests.support.factories import awaited
 from tests.support.services.redis import PrivateRedis
@@ -68,7 +68,7 @@ async def test_a_window_ends_at_the_full_minute_and_tells_when() -> None:
 
 @awaited
 async def test_what_is_kept_of_keys_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate, "_KEYS_MAX", 10)
+    monkeypatch.setattr(rate_limit, "_KEYS_MAX", 10)
     memory = MemoryLimiter()
     for number in range(12):
         await memory.take(f"key{number}", 5)

@@ -21,7 +21,7 @@ from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.visit import Visit
-from heliograph.requests import ApiResponse, Sample, samples
+from heliograph.requests import ApiResponse, CodeSample, code_samples
 from heliograph.users import Right
 from heliograph.webhooks.signature_checks import SIGNATURE_CHECKS
 
@@ -46,7 +46,7 @@ RUN: Final = {
 class Program(NamedTuple):
     """Holds a sample, and how to run it."""
 
-    sample: Sample
+    sample: CodeSample
     run: str
 
 
@@ -107,8 +107,10 @@ def _render(
         message_to_come=None if newest else MESSAGE_TO_COME,
         may_make_key=visit.may(Right.KEYS),
         may_add_webhook=visit.may(Right.WEBHOOKS),
-        sends=_programs("send", samples("POST", base, "/sms/send", body=body, key=in_programs)),
-        reads=_programs("status", samples("GET", base, status_path, key=in_programs)),
+        sends=_programs(
+            "send", code_samples("POST", base, "/sms/send", body=body, key=in_programs)
+        ),
+        reads=_programs("status", code_samples("GET", base, status_path, key=in_programs)),
         checks=[Program(sample, "") for sample in SIGNATURE_CHECKS],
         phone=PHONE,
         sender=sender,
@@ -119,7 +121,7 @@ def _render(
     )
 
 
-def _programs(name: str, found: Sequence[Sample]) -> list[Program]:
+def _programs(name: str, found: Sequence[CodeSample]) -> list[Program]:
     return [
         Program(sample, translated(RUN[sample.language]).replace("{}", name)) for sample in found
     ]

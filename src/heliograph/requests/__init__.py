@@ -10,6 +10,7 @@ from heliograph.requests.acting_account import (
     refuse_used_key_of,
 )
 from heliograph.requests.audited_call import audit_call
+from heliograph.requests.code_samples import CodeSample, code_samples
 from heliograph.requests.endpoint import (
     ApiResponse,
     Call,
@@ -32,7 +33,6 @@ from heliograph.requests.request_log import (
     store_requests,
     text_id,
 )
-from heliograph.requests.samples import Sample, samples
 from heliograph.requests.stored_keys import (
     INSERT_KEYS,
     KEYS_KEPT,
@@ -52,6 +52,7 @@ __all__ = [
     "LOG_EVERY_S",
     "ApiResponse",
     "Call",
+    "CodeSample",
     "Endpoint",
     "Handler",
     "InThread",
@@ -59,12 +60,12 @@ __all__ = [
     "RequestEnd",
     "RequestFilter",
     "RequestLog",
-    "Sample",
     "ScopedKey",
     "StoredKey",
     "UsedKeys",
     "acting_for_call",
     "audit_call",
+    "code_samples",
     "end_of",
     "find_keys",
     "free_key",
@@ -75,7 +76,6 @@ __all__ = [
     "replay_or_run",
     "requests_page",
     "run_once",
-    "samples",
     "sha256_of_body",
     "store_requests",
     "text_id",

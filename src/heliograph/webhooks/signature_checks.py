@@ -4,7 +4,7 @@ sample.
 
 from typing import Final
 
-from heliograph.requests import Sample
+from heliograph.requests import CodeSample
 
 _PYTHON: Final = '''\
 import hashlib
@@ -43,8 +43,8 @@ def signed?(body, signature, secret)
 end"""
 
 SIGNATURE_CHECKS: Final = (
-    Sample("python", "Python", _PYTHON),
-    Sample("node", "Node", _NODE),
-    Sample("php", "PHP", _PHP),
-    Sample("ruby", "Ruby", _RUBY),
+    CodeSample("python", "Python", _PYTHON),
+    CodeSample("node", "Node", _NODE),
+    CodeSample("php", "PHP", _PHP),
+    CodeSample("ruby", "Ruby", _RUBY),
 )

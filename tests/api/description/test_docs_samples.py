@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from heliograph import campaigns
-from heliograph.requests import Sample
+from heliograph.requests import CodeSample
 from heliograph.webhooks.sign import headers, new_secret
 from heliograph.webhooks.signature_checks import SIGNATURE_CHECKS
 from tests.support import plain_http
@@ -150,7 +150,7 @@ def test_every_sample_in_python_can_be_read(samples: list[tuple[str, str]]) -> N
 
 @pytest.mark.parametrize("check", SIGNATURE_CHECKS, ids=lambda check: check.name)
 def test_a_signature_is_checked_as_the_page_says(
-    samples: list[tuple[str, str]], check: Sample
+    samples: list[tuple[str, str]], check: CodeSample
 ) -> None:
     language, code = check.language, check.code
     assert (language, code) in samples

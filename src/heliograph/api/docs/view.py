@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from heliograph.api.docs.markup import anchor
-from heliograph.requests import Sample, samples
+from heliograph.requests import CodeSample, code_samples
 from heliograph.webhooks.signature_checks import SIGNATURE_CHECKS
 
 Json = dict[str, Any]
@@ -80,7 +80,7 @@ class ShownOperation(NamedTuple):
     parameters: list[Field]
     body: list[Field]
     answer: list[Field]
-    samples: list[Sample]
+    samples: list[CodeSample]
     stand_ins: list[str]
     example: Any
     failures: list[ShownError]
@@ -112,7 +112,7 @@ def page_view(document: Json, base_url: str) -> Json:
     return {
         "info": document["info"],
         "groups": [group for group in groups if group["operations"] or group["webhooks"]],
-        "first": samples("POST", reader.base(base_url), "/sms/send", [], FIRST_SEND),
+        "first": code_samples("POST", reader.base(base_url), "/sms/send", [], FIRST_SEND),
         "signature_checks": SIGNATURE_CHECKS,
         "webhook_headers": [
             reader.parameter(parameter)._replace(kind="") for parameter in received["parameters"]
@@ -150,7 +150,7 @@ class _DocumentReader:
             parameters=[self.parameter(parameter) for parameter in operation["parameters"]],
             body=list(self._fields(body.get("schema", {}))),
             answer=list(self._fields(success["schema"])),
-            samples=samples(
+            samples=code_samples(
                 method.upper(),
                 self.base(base_url),
                 path,

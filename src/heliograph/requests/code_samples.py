@@ -12,20 +12,20 @@ Json = dict[str, Any]
 LANGUAGES: Final = {"curl": "curl", "python": "Python", "node": "Node", "php": "PHP"}
 
 
-class Sample(NamedTuple):
+class CodeSample(NamedTuple):
     language: str
     name: str
     code: str
 
 
-def samples(
+def code_samples(
     method: str,
     base: str,
     path: str,
     parameters: Sequence[Json] = (),
     body: Any = None,
     key: str | None = None,
-) -> list[Sample]:
+) -> list[CodeSample]:
     """Returns the request of an example. `parameters` are as OpenAPI describes them. Those of
     the path are given, others are not. So no two samples share an Idempotency-Key: the second
     one would be answered as a repetition of the first, or refused. `key` is the API key that is
@@ -41,7 +41,7 @@ def samples(
         "node": _node(method, url, body, key),
         "php": _php(method, url, body, key),
     }
-    return [Sample(language, name, codes[language]) for language, name in LANGUAGES.items()]
+    return [CodeSample(language, name, codes[language]) for language, name in LANGUAGES.items()]
 
 
 def _curl(method: str, url: str, body: Any, key: str | None) -> str:

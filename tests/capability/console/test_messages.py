@@ -18,7 +18,7 @@ from heliograph.base.paging import PageWanted
 from heliograph.carriers import ReceiptState, all_carriers
 from heliograph.carriers.tables import carriers
 from heliograph.database.database import Database
-from heliograph.messages.doubt import slices, work_lists
+from heliograph.messages.doubt import look_back, work_lists
 from heliograph.otp.sealed_text import text_sealer
 from heliograph.users import OperatorRole
 from heliograph.users.sign_ins import FRESH_MS
@@ -77,7 +77,7 @@ def test_a_message_is_found_by_its_number_and_shows_where_it_is_without_its_text
 def test_a_page_says_how_far_back_it_has_looked_for_a_number_and_leads_further(
     visitor: Visitor, db: Database, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slices, "LOOKED_UP_MAX", 20)
+    monkeypatch.setattr(look_back, "LOOKED_UP_MAX", 20)
     made(sent_to([PHONE]), house)
     [message] = message_ids(house)
     open_shops(db, house.amina_id, 20)

@@ -12,7 +12,7 @@ from heliograph.base import ids
 from heliograph.carriers import Carrier, all_carriers
 from heliograph.messages.carrier import facts_of
 from heliograph.messages.carrier.refs import REF_MAX, canonical, canonical_of_receipt
-from heliograph.messages.doubt.slices import slice_of
+from heliograph.messages.doubt.look_back import slice_of
 from heliograph.messages.doubt.trace import MessageFilter, TracedMessage, newest, traced_by_ids
 from heliograph.messages.read.message import MESSAGE_PREFIX, SEND_PREFIX
 from heliograph.messages.tables import carrier_refs

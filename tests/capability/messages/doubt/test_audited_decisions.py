@@ -15,7 +15,7 @@ from heliograph.base.errors import InvalidRequest
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import ReceiptState
 from heliograph.messages.carrier import CarrierFacts
-from heliograph.messages.doubt import audited_decisions, find, slices, unmatched, work_lists
+from heliograph.messages.doubt import audited_decisions, find, look_back, unmatched, work_lists
 from heliograph.messages.doubt.decide import Decision, DecisionResult, read_decided_by
 from heliograph.messages.tables import inflight, operator_decisions, queue
 from heliograph.wallet.tables import ledger_entries
@@ -200,7 +200,7 @@ async def test_messages_of_all_accounts_are_found_by_whatever_names_them(house: 
 async def test_a_number_is_looked_for_in_all_accounts_month_by_month_if_there_are_many(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slices, "LOOKED_UP_MAX", 20)
+    monkeypatch.setattr(look_back, "LOOKED_UP_MAX", 20)
     await house.send(PHONE)
     [message] = house.messages()
 

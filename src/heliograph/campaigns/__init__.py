@@ -5,6 +5,7 @@ from heliograph.campaigns.audience.forget_recipients import forget_some
 from heliograph.campaigns.audience.numbers_file import Numbers
 from heliograph.campaigns.audience.price import Quote
 from heliograph.campaigns.campaign import ID_PREFIX, Campaign, find, of_groups, page, text_id
+from heliograph.campaigns.campaign_record import as_record
 from heliograph.campaigns.draft import (
     create,
     read_campaign_request,
@@ -24,7 +25,6 @@ from heliograph.campaigns.lifecycle import (
     start_soon,
 )
 from heliograph.campaigns.quick_quote import QuickQuote, quick_quote
-from heliograph.campaigns.record import as_record
 from heliograph.campaigns.start_time import read_start_time
 
 __all__ = [

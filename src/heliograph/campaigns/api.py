@@ -2,7 +2,7 @@
 
 from heliograph.base.paging import page_body, read_page
 from heliograph.campaigns.campaign import of_account, page
-from heliograph.campaigns.record import as_record
+from heliograph.campaigns.campaign_record import as_record
 from heliograph.campaigns.tables import STATUSES
 from heliograph.database.database import Database
 from heliograph.keys import acting_for, customer_asked_for

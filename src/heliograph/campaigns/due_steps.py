@@ -11,7 +11,7 @@ from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids
 from heliograph.campaigns import states
 from heliograph.campaigns.campaign import by_id, change, move
-from heliograph.campaigns.record import as_record
+from heliograph.campaigns.campaign_record import as_record
 from heliograph.campaigns.tables import campaigns
 from heliograph.messages.groups import tally_of
 from heliograph.messages.tables import groups, tallies

@@ -11,8 +11,8 @@ from heliograph import accounts, campaigns, senders
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits
 from heliograph.base.paging import PageWanted
+from heliograph.campaigns.campaign_record import as_record
 from heliograph.campaigns.lifecycle import NoRecipients
-from heliograph.campaigns.record import as_record
 from heliograph.campaigns.template import TEMPLATE_CHARACTERS_MAX
 from heliograph.carriers import current_rates
 from heliograph.database import config

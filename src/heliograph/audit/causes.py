@@ -19,7 +19,7 @@ _FAILED_BY: Final = {
     "expired": STATE_BITS["EXPIRED"],
     "unknown": STATE_BITS["UNKNOWN"],
 }
-# … or by itself, when validity ends before all of it is accepted
+# how a message fails by itself, when validity ends before all of it is accepted
 _ENDS: Final = ("expired", "unknown")
 
 

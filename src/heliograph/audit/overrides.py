@@ -33,7 +33,8 @@ class Overrides:
         self._decided = decided
         # bits of segments that count as accepted, whether the SMSC has taken them or not
         self.accepted = self._of(*_ACCEPTED)
-        self.matched = self._of("receipt")  # … of those that were given somebody's receipt
+        # bits of segments that an operator has given a receipt to
+        self.matched = self._of("receipt")
         self.cancels = any(each.decision == "canceled" for each in decided)
         self._unheard = [each.parts for each in decided if each.decision in _NEVER_HEARD]
 

@@ -84,7 +84,8 @@ class Submit:
     wants_receipt: bool
     answered_ms: int | None = None
     receipts: int = 0  # STATE_BITS of those that it sent
-    acknowledged: int = 0  # … and of those whose answer came before the database was looked at
+    # STATE_BITS of the receipts whose answer came before the database was looked at
+    acknowledged: int = 0
     owner: str | None = None  # raw id of the message that has this submission's id in the database
     owner_parts: int = 0
     is_claimed: bool = False  # a message says that it is its

@@ -26,13 +26,14 @@ from heliograph.messages.sweeps import fail_canceled, hold, release, wait_for_ac
 from heliograph.opt_outs import due_notes
 
 STEPS_S: Final = 1.0  # what is held, let go or failed in one look; the rest at the next
-# … and what becomes messages: a pause, a cancel and an opt-out of others wait for no more than that
+# what becomes messages in one look: pauses, cancels and opt-outs of others wait no longer than that
 EXPAND_S: Final = 1.0
 # recipients in one transaction: the account's other sends wait for it, about 50 ms
 CHUNK: Final = 2_000
 # messages of one campaign: the queue stays short, and a pause or a cancel has little to do
 QUEUED_AHEAD_MAX: Final = 10_000
-# … of one with a rate: so that it stays near it when a carrier that was away comes back
+# seconds of a campaign's rate that wait in the queue at most: so it stays near its rate when a
+# carrier that was away comes back
 RATED_AHEAD_S: Final = 5
 RATED_AHEAD_MIN: Final = 5
 BURST_S: Final = 0.5  # of a rate may be queued at once

@@ -25,8 +25,8 @@ class Failure(click.ClickException):
 
 
 class BadValue(Failure):
-    """An option or argument has a value that cannot be: a mistake in the command line,
-    exit status 2.
+    """An option or argument has a value that is not allowed. It is a mistake in the command line,
+    and the exit status is 2.
     """
 
     exit_code = 2

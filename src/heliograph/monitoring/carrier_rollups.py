@@ -38,7 +38,8 @@ from heliograph.pricing import load_costs
 from heliograph.text import NUMBER_DIGITS_MAX
 
 EVERY_MS: Final = 20_000  # before a quarter is counted again; it takes some 0.1 s a 10,000 segments
-AGES_PART: Final = 3  # … and at least a third of its age: about 30 times in all
+# a quarter is counted again after a third of its age at least: about 30 times in all
+AGES_PART: Final = 3
 LAST_COUNT_MS: Final = HOUR_MS  # before its ids are deleted, a quarter is counted for the last time
 DELETED_MS: Final = 2 * MINUTE_MS  # so soon before nobody counts: some may be gone meanwhile
 _DELIVERED: Final = "DELIVRD"

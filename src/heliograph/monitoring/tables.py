@@ -19,7 +19,7 @@ TEN_MINUTES_MS = 600_000
 # how long samples of each step are kept
 STEPS_KEPT_MS = {TEN_SECONDS_MS: HOUR_MS, MINUTE_MS: DAY_MS, TEN_MINUTES_MS: 8 * DAY_MS}
 
-# These are counted while a step lasts, and are added up in longer ones …
+# These are counted while a step lasts. A longer step has their sums.
 COUNTS = (
     "accepted",
     "handed_over",
@@ -30,7 +30,7 @@ COUNTS = (
     "unanswered",
     "undelivered",
 )
-# … and these are what was found at its end; a longer step has the highest.
+# These are what was found at the end of a step. A longer step has the highest.
 LEVELS = (
     "waiting_ahead",
     "oldest_ahead_s",

@@ -19,7 +19,7 @@ LOCK_MS: Final = 600_000
 RESEND_AFTER_S: Final = 30
 OFTEN_MS: Final = 600_000
 OFTEN_MAX: Final = 3  # sends to a phone in OFTEN_MS
-UNVERIFIED_MAX: Final = 10  # … in a day, of codes that nobody has given back
+UNVERIFIED_MAX: Final = 10  # sends to a phone in a day, of codes that nobody has given back
 REMEMBERED_MS: Final = DAY_MS  # of an OTP, from when it was sent: what is older counts for nothing
 REFUSED: Final[dict[str, Any]] = {"verified": False}
 

@@ -1,5 +1,5 @@
-"""A comment says all that it says by itself. One that begins with "and" or "or" goes on where the
-comment of the line before has ended, and means nothing to whoever reads its own line.
+"""A comment says all that it says by itself. One that begins with "and", "or" or "…" goes on where
+the comment of the line before has ended, and means nothing to whoever reads its own line.
 
 That a comment is plain and true no test can tell: readers do.
 """
@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.sources import PACKAGE, ROOT
 
-CONTINUES: Final = re.compile(r"#\s*(and|or|but)\b")
+CONTINUES: Final = re.compile(r"#\s*(…|(and|or|but)\b)")
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,7 @@ def test_no_comment_goes_on_where_that_of_another_line_ended(folder: Path) -> No
 @pytest.mark.parametrize(
     "text",
     [
+        "FIRST = 1  # for names that are new\nLAST = 2  # … for others\n",
         "FIRST = 1  # for the head,\nLAST = 2  # and for the body\n",
         "# how often it is looked at,\nLOOK = 1\n# and how often results are stored\nSTORE = 2\n",
     ],

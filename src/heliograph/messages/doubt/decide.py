@@ -96,10 +96,10 @@ class Decision(Enum):
     """
 
     SENT = "sent"  # the carrier has it
-    DELIVERED = "delivered"  # … and has delivered it
-    UNDELIVERABLE = "undeliverable"  # … and could not deliver it
+    DELIVERED = "delivered"  # the carrier has delivered it
+    UNDELIVERABLE = "undeliverable"  # the carrier has it, and could not deliver it
     CANCELED = "canceled"  # the carrier never got it, and it is not to be sent any more
-    RESENT = "resent"  # … and it is to be sent again
+    RESENT = "resent"  # it is to be sent again
     RECEIPT = "receipt"
 
 

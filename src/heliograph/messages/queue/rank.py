@@ -23,7 +23,8 @@ FAIR_SPACING_US: Final = 1_000
 BULK_FROM_US: Final = 10**14
 # this and above: kept from every carrier, by a rank of its own and so much more
 HELD_FROM_US: Final = 10**17
-RESTORED_FROM_US: Final = 10 * HELD_FROM_US  # … of a restored copy, until an operator decides
+# this and above: held in a restored copy, until an operator decides
+RESTORED_FROM_US: Final = 10 * HELD_FROM_US
 # who comes next is read this often; meanwhile a newcomer is placed a little too well, never too
 # badly
 HEADS_KEPT_S: Final = 0.1

@@ -20,12 +20,11 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from heliograph.webhooks.http.address_guard import AddressInfo
 
-# look-ups, each in a thread, which waits for name servers and does nothing: of names that were
-# found fast
-GOOD_AT_ONCE: Final = 24
-NEW_AT_ONCE: Final = 24  # … of names that nothing is known of
-SLOW_AT_ONCE: Final = 16  # … of names that took long
-ACCOUNT_AT_ONCE: Final = 4  # … of each kind, for endpoints of one account
+# How many look-ups run at once, each in a thread, which waits for name servers and does nothing.
+GOOD_AT_ONCE: Final = 24  # of names that were found fast
+NEW_AT_ONCE: Final = 24  # of names that nothing is known of
+SLOW_AT_ONCE: Final = 16  # of names that took long
+ACCOUNT_AT_ONCE: Final = 4  # of each of these kinds, for endpoints of one account
 SLOW_S: Final = 1.0  # what one endpoint may delay another by (docs/reliability.md, row 25)
 OVERDUE_MAX: Final = 256  # look-ups that go on without a place
 # a name is slow for so long after it was, also when it is found fast between

@@ -87,6 +87,14 @@ COMPARE_OTHER_HASHES: Final = {
     "users/sign_ups.py": "links of sign-ups",
     "users/two_step.py": "recovery codes",
 }
+SAMPLE_OF_ABOVE: Final = "a sample shows ids of rooms above"
+PREFIXES_OF_ROOMS_ABOVE: Final = {
+    ("webhooks/record_attempts.py", "whe"): "the file of endpoints stands above it",
+    ("webhooks/sample_event.py", "cmp"): SAMPLE_OF_ABOVE,
+    ("webhooks/sample_event.py", "inb"): SAMPLE_OF_ABOVE,
+    ("webhooks/sample_event.py", "msg"): SAMPLE_OF_ABOVE,
+    ("webhooks/sample_event.py", "snd"): SAMPLE_OF_ABOVE,
+}
 # the name of the table comes from elsewhere
 INSERT_OF_ANY_TABLE: Final = re.compile(r"\bINSERT\s+(?:OR\s+\w+\s+)?INTO\s*$", re.IGNORECASE)
 
@@ -219,6 +227,20 @@ def test_bodies_of_requests_are_compared_by_one_function() -> None:
     }
     assert comparing - set(COMPARE_OTHER_HASHES) == {KEYS}
     assert set(COMPARE_OTHER_HASHES) < comparing
+
+
+def test_the_prefix_of_an_id_is_written_where_it_is_defined() -> None:
+    """Whoever makes or reads an id asks for its prefix by name."""
+    literal = {
+        (source.path, node.args[0].value)
+        for source in sources(PACKAGE)
+        for node in nodes_of(source.tree)
+        if isinstance(node, ast.Call)
+        and code_of(node.func).rpartition(".")[2] in ("text_of_raw", "raw_of_text")
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+    }
+    assert literal == set(PREFIXES_OF_ROOMS_ABOVE)
 
 
 def test_no_two_classes_have_the_same_name() -> None:

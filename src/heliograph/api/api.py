@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, unquote
 
+from heliograph.accounts import text_of_id
 from heliograph.api.bodies import IN_ONE_PIECE, Disconnected, Headers, Receive, Scope, read_body
 from heliograph.api.nearest_path import PathSuggestions
 from heliograph.api.threads import Threads
@@ -128,7 +129,7 @@ class Api:
             log.debug(
                 "request",
                 request_id=request_id,
-                account=principal and ids.text_of_raw("acc", principal.account_id),
+                account=principal and text_of_id(principal.account_id, is_customer=False),
                 client=str(self.client_of(scope)),
                 method=scope["method"],
                 route=route,

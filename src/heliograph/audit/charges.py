@@ -14,20 +14,18 @@ from collections.abc import Iterator
 from heapq import merge
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.database.reads import raw_id, stream, stream_records
-from heliograph.messages.read import CAMPAIGN_PREFIX
+from heliograph.messages.read import CAMPAIGN_PREFIX, SEND_PREFIX
 from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.tables import groups, messages, sends, tallies
-from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy
+from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy, ledger
 from heliograph.wallet.tables import ledger_entries
-
-_SEND: Final = "snd"
 
 
 class _Total(NamedTuple):
@@ -275,11 +273,11 @@ def _by_entries(tx: Connection, first: str, found: list[Discrepancy]) -> Iterato
             found.append(
                 Discrepancy(
                     entry.account_id,
-                    f"the entry {ids.text_of_raw('txn', entry.id)} names neither a send nor a"
-                    " campaign",
+                    f"the entry {ids.text_of_raw(ledger.ID_PREFIX, entry.id)} names neither a send"
+                    " nor a campaign",
                 )
             )
-        elif _SEND < reference < first_send:
+        elif SEND_PREFIX < reference < first_send:
             continue
         elif entry.type == "sms_charge" or CAMPAIGN_PREFIX < reference < first_campaign:
             # below zero: a charge takes credits away
@@ -289,4 +287,4 @@ def _by_entries(tx: Connection, first: str, found: list[Discrepancy]) -> Iterato
 
 
 def _send(raw: str) -> str:
-    return ids.text_of_raw(_SEND, raw)
+    return ids.text_of_raw(SEND_PREFIX, raw)

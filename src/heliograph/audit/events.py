@@ -22,11 +22,12 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.database.reads import raw_id, stream, stream_records
 from heliograph.messages.changes.events import KIND_OF
+from heliograph.messages.read import MESSAGE_PREFIX
 from heliograph.messages.retention import EVENTS, MESSAGES, first_kept
 from heliograph.messages.states import FAILED
 from heliograph.messages.tables import messages
 from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy
-from heliograph.webhooks import EVENT_PREFIX
+from heliograph.webhooks import EVENT_PREFIX, endpoints
 from heliograph.webhooks.tables import (
     KEPT_MS,
     webhook_deliveries,
@@ -141,7 +142,7 @@ def _of_messages(
     there; those of a message have the message's own time.
     """
     first = first_kept(tx, MESSAGES)
-    message_events = _MessageEvents(tx, ids.text_of_raw("msg", first))
+    message_events = _MessageEvents(tx, ids.text_of_raw(MESSAGE_PREFIX, first))
     columns = messages.c
     query = sa.select(
         raw_id(columns.id).label("id"),
@@ -155,7 +156,7 @@ def _of_messages(
     )
     query = query.where(columns.id >= first).order_by(columns.id)
     for message in stream_records(tx, query, _MessageTimes):
-        text_id = ids.text_of_raw("msg", message.id)
+        text_id = ids.text_of_raw(MESSAGE_PREFIX, message.id)
         yield from message_events.before(text_id)
         events = message_events.of(text_id)
         for change in _changes(message):
@@ -357,4 +358,4 @@ def _event(event_id: str) -> str:
 
 
 def _endpoint(endpoint_id: str) -> str:
-    return f"the endpoint {ids.text_of_raw('whe', endpoint_id)}"
+    return f"the endpoint {endpoints.text_id(endpoint_id)}"

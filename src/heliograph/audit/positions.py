@@ -15,6 +15,7 @@ from heliograph.base import ids
 from heliograph.database.reads import raw_id, stream, stream_records
 from heliograph.messages import states
 from heliograph.messages.queue import BULK_FROM_US, HELD_FROM_US
+from heliograph.messages.read import MESSAGE_PREFIX
 from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.tables import groups, inflight, messages, queue, sends
 
@@ -89,7 +90,7 @@ class MessagePosition(NamedTuple):
 
     @property
     def text_id(self) -> str:
-        return ids.text_of_raw("msg", self.id)
+        return ids.text_of_raw(MESSAGE_PREFIX, self.id)
 
     @property
     def all_parts(self) -> int:
@@ -209,7 +210,7 @@ class _InFlightReader:
                 own.append(InFlightPosition(self._next.parts, self._next.state))
             else:
                 self._stray(
-                    ids.text_of_raw("msg", self._next.of_message),
+                    ids.text_of_raw(MESSAGE_PREFIX, self._next.of_message),
                     f"a segment of it is in flight ({self._next.state}), but it is not stored",
                 )
             self._next = next(self._rows, None)

@@ -22,7 +22,7 @@ from heliograph.audit.submissions import difference, forms_of, name_of, parts_in
 from heliograph.base import ids
 from heliograph.carriers.tables import carriers
 from heliograph.database.reads import raw_id, stream, stream_records
-from heliograph.messages.read import OTP
+from heliograph.messages.read import MESSAGE_PREFIX, OTP
 from heliograph.messages.states import CLAIMED, DELIVERED, FAILED
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
 
@@ -93,16 +93,16 @@ class Reconciliation:
             if not submits:
                 yield Finding(
                     LOST,
-                    ids.text_of_raw("msg", stored_ref.message_id),
+                    ids.text_of_raw(MESSAGE_PREFIX, stored_ref.message_id),
                     f"it has the carrier's id {stored_ref.ref}, which no SMSC gave",
                 )
             elif len(submits) > 1:
                 continue  # of two SMSCs: which is whose, recipient and text tell
             elif submits[0].owner is not None:
-                other = ids.text_of_raw("msg", submits[0].owner)
+                other = ids.text_of_raw(MESSAGE_PREFIX, submits[0].owner)
                 yield Finding(
                     UNEXPLAINED,
-                    ids.text_of_raw("msg", stored_ref.message_id),
+                    ids.text_of_raw(MESSAGE_PREFIX, stored_ref.message_id),
                     f"it has the carrier's id {stored_ref.ref}, which {other} has too",
                 )
             else:
@@ -144,7 +144,7 @@ class Reconciliation:
                 and not self._forgotten.explains(submit)
             ):
                 why = submit.why_not or (
-                    "its id belongs to " + ids.text_of_raw("msg", submit.owner)
+                    "its id belongs to " + ids.text_of_raw(MESSAGE_PREFIX, submit.owner)
                     if submit.owner
                     else "no message matches it"
                 )
@@ -302,7 +302,9 @@ def find_missing(accepted: Iterable[str]) -> Iterator[Finding]:
     """Finds messages that clients were promised, and that are not there."""
     return (
         Finding(
-            LOST, ids.text_of_raw("msg", message_id), "it was answered 200, but it is not stored"
+            LOST,
+            ids.text_of_raw(MESSAGE_PREFIX, message_id),
+            "it was answered 200, but it is not stored",
         )
         for message_id in sorted(accepted)
     )

@@ -4,7 +4,7 @@ from heliograph.campaigns.audience.audience_lock import take_from_dead_processes
 from heliograph.campaigns.audience.forget_recipients import forget_some
 from heliograph.campaigns.audience.numbers_file import Numbers
 from heliograph.campaigns.audience.price import Quote
-from heliograph.campaigns.campaign import ID_PREFIX, Campaign, find, of_groups, page, text_id
+from heliograph.campaigns.campaign import Campaign, find, of_groups, page, text_id
 from heliograph.campaigns.campaign_record import as_record
 from heliograph.campaigns.draft import (
     create,
@@ -28,7 +28,6 @@ from heliograph.campaigns.quick_quote import QuickQuote, quick_quote
 from heliograph.campaigns.start_time import read_start_time
 
 __all__ = [
-    "ID_PREFIX",
     "Campaign",
     "FileResult",
     "Numbers",

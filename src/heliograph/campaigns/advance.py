@@ -15,13 +15,13 @@ from sqlalchemy.engine import Connection
 from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.log import Log, error_fields, survive_faults
 from heliograph.campaigns import due_steps, opt_outs
-from heliograph.campaigns.campaign import ID_PREFIX
 from heliograph.campaigns.due_steps import QuickCheck, RunningCampaign
 from heliograph.campaigns.expand import Expanded, expand
 from heliograph.campaigns.states import CANCELED, PAUSED, PAUSED_BY_OPERATOR, SENDING
 from heliograph.database.database import Database
 from heliograph.messages import groups
 from heliograph.messages.accept import Chunker
+from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.sweeps import fail_canceled, hold, release, wait_for_accepting
 from heliograph.opt_outs import due_notes
 
@@ -237,4 +237,4 @@ class Advancer:
 
 
 def _text_id(campaign: RunningCampaign) -> str:
-    return ids.text_of_raw(ID_PREFIX, campaign.id)
+    return ids.text_of_raw(CAMPAIGN_PREFIX, campaign.id)

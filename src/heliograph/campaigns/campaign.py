@@ -16,8 +16,7 @@ from heliograph.campaigns import states
 from heliograph.campaigns.tables import campaigns
 from heliograph.campaigns.template import Template, parse
 from heliograph.database.reads import records_of
-
-ID_PREFIX: Final = "cmp"
+from heliograph.messages.read import CAMPAIGN_PREFIX
 
 
 class Audience(NamedTuple):
@@ -98,7 +97,7 @@ _COLUMNS: Final = [
 
 def text_id(campaign: Campaign) -> str:
     """Returns the campaign's id in text form, `cmp_…`."""
-    return ids.text_of_raw(ID_PREFIX, campaign.id)
+    return ids.text_of_raw(CAMPAIGN_PREFIX, campaign.id)
 
 
 def by_id(tx: Connection, campaign_id: str, *, lock: bool = False) -> Campaign:
@@ -116,7 +115,7 @@ def find(tx: Connection, campaign_text_id: str) -> Campaign:
     """Returns the campaign with this id in text form (`cmp_…`), of whatever account: this is for
     the operator. Raises NotFound.
     """
-    raw = ids.raw_of_text(ID_PREFIX, campaign_text_id)
+    raw = ids.raw_of_text(CAMPAIGN_PREFIX, campaign_text_id)
     row = (
         tx.execute(sa.select(*_COLUMNS).where(campaigns.c.id == raw)).one_or_none()
         if raw is not None
@@ -133,7 +132,7 @@ def of_account(
     """Returns an account's campaign in its mode. Raises NotFound, the same for another account's
     campaign and for none.
     """
-    raw = ids.raw_of_text(ID_PREFIX, campaign_text_id)
+    raw = ids.raw_of_text(CAMPAIGN_PREFIX, campaign_text_id)
     found = by_id(tx, raw) if raw is not None else None
     if found is None or (found.account_id, found.sandbox) != (account_id, sandbox):
         raise NotFound("There is no such campaign.")

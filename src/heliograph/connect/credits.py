@@ -9,9 +9,7 @@ from heliograph.accounts import text_of_id
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.connect.request import CreditsRequest
-from heliograph.wallet import daily_cap
-
-TRANSACTION_PREFIX = "txn"
+from heliograph.wallet import daily_cap, ledger
 
 
 class Moved(NamedTuple):
@@ -93,7 +91,7 @@ def as_record(moved: Moved, *, sandbox: bool) -> dict[str, Any]:
     return {
         "transaction_id": None
         if moved.transaction_id is None
-        else ids.text_of_raw(TRANSACTION_PREFIX, moved.transaction_id),
+        else ids.text_of_raw(ledger.ID_PREFIX, moved.transaction_id),
         "customer_id": text_of_id(moved.customer_id, is_customer=True),
         "credits": moved.credits,
         "sms_credits": moved.customers_credits,

@@ -8,9 +8,9 @@ from heliograph import campaigns
 from heliograph.base import clock, ids
 from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
-from heliograph.campaigns import ID_PREFIX
 from heliograph.campaigns.advance import Advancer
 from heliograph.database.database import Database
+from heliograph.messages.read import CAMPAIGN_PREFIX
 
 LOOK_S: Final = 0.2  # while there are any
 GLANCE_S: Final = 1.0  # while there are none; and whose time has come is seen as often
@@ -68,4 +68,4 @@ async def _start_due(db: Database) -> None:
     """
     with survive_faults("campaigns_not_started"):
         for campaign_id in await asyncio.to_thread(campaigns.start_due, db):
-            log.info("campaign_started", campaign=ids.text_of_raw(ID_PREFIX, campaign_id))
+            log.info("campaign_started", campaign=ids.text_of_raw(CAMPAIGN_PREFIX, campaign_id))

@@ -18,12 +18,12 @@ from heliograph.accounts.tables import accounts as accounts_table
 from heliograph.base import ids
 from heliograph.base.errors import Conflict
 from heliograph.base.forms import quote_value
-from heliograph.campaigns import ID_PREFIX as CAMPAIGN_PREFIX
 from heliograph.campaigns.states import PAUSED, SCHEDULED, SENDING
 from heliograph.campaigns.tables import campaigns
 from heliograph.carriers import all_carriers
 from heliograph.database import config
 from heliograph.inbound.keywords import give_back_keywords
+from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import inflight, messages, queue, sends
 from heliograph.senders import documents

@@ -10,10 +10,10 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import Conflict
-from heliograph.campaigns import ID_PREFIX
 from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
 from heliograph.database.reads import stream
+from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.states import QUEUED
 from heliograph.messages.tables import inflight, messages, queue, sends
 from heliograph.text.phones_in_text import Quoted
@@ -101,7 +101,7 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]
         campaigns.c.audience,
     ).where(campaigns.c.account_id == account_id, campaigns.c.ended_at_ms.is_(None))
     for row in tx.execute(query).all():
-        its_id = ids.text_of_raw(ID_PREFIX, row.id)
+        its_id = ids.text_of_raw(CAMPAIGN_PREFIX, row.id)
         if row.freezing is not None:
             yield (
                 f"the campaign {its_id} is just being launched, or its file is being read: run the"

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from heliograph.accounts import notices
+from heliograph.accounts import notices, text_of_id
 from heliograph.base import clock, ids
 from heliograph.base.clock import HOUR_MS
 from heliograph.base.errors import ServiceError
@@ -237,13 +237,13 @@ class OtpBatchExtension:
         for known in self._blocked():
             log.warning(
                 "otp_range_blocked",
-                account=ids.text_of_raw("acc", known.account_id),
+                account=text_of_id(known.account_id, is_customer=False),
                 range=known.digits,
             )
         for tally in self._capped:
             log.warning(
                 "otp_too_many_unverified",
-                account=ids.text_of_raw("acc", tally.account_id),
+                account=text_of_id(tally.account_id, is_customer=False),
                 country=tally.country_code,
                 unverified=tally.unverified,
             )

@@ -130,7 +130,7 @@ def transactions(
     from heliograph.base.paging import PageWanted, Span
     from heliograph.wallet import account_ledger, ledger
 
-    before_id = raw_of_text("txn", before) if before is not None else None
+    before_id = raw_of_text(ledger.ID_PREFIX, before) if before is not None else None
     if before is not None and before_id is None:
         raise NotFound(f"There is no transaction {quote_value(before)}.")
     with run.read() as tx:

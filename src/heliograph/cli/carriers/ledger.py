@@ -165,12 +165,13 @@ def _read_accepted(path: Path) -> set[str]:
     wrote.
     """
     from heliograph.base import ids
+    from heliograph.messages.read import MESSAGE_PREFIX
 
     promised: set[str] = set()
     try:
         with path.open(encoding="ascii", errors="replace") as file:
             for number, line in enumerate(file, 1):
-                raw = ids.raw_of_text("msg", line.strip())
+                raw = ids.raw_of_text(MESSAGE_PREFIX, line.strip())
                 if raw is None:
                     raise click.BadParameter(
                         f"{path} line {number}: found no id of a message (allowed: msg_…, one a"

@@ -126,7 +126,7 @@ def list_(
     from heliograph.base.paging import Span
     from heliograph.database.postgresql.snapshot import read_one_snapshot
     from heliograph.messages.doubt import trace
-    from heliograph.messages.read import LOOKED_AT_MAX
+    from heliograph.messages.read import LOOKED_AT_MAX, MESSAGE_PREFIX
     from heliograph.text import parse_phone
 
     if (
@@ -159,7 +159,7 @@ def list_(
     if go_on_at is not None:
         click.echo(
             f"Searched {LOOKED_AT_MAX} messages. There may be more: --before"
-            f" {text_of_raw('msg', go_on_at)}",
+            f" {text_of_raw(MESSAGE_PREFIX, go_on_at)}",
             err=True,
         )
 

@@ -181,6 +181,7 @@ def _decide(
 
 def _print_result(run: CommandRun, done: "list[DecisionResult]", *, all_or_failure: bool) -> None:
     from heliograph.base.ids import text_of_raw
+    from heliograph.messages.read import MESSAGE_PREFIX
 
     refused = [each.refused for each in done if each.refused is not None]
     left = (
@@ -193,7 +194,7 @@ def _print_result(run: CommandRun, done: "list[DecisionResult]", *, all_or_failu
         run,
         [
             {
-                "id": text_of_raw("msg", each.message_id),
+                "id": text_of_raw(MESSAGE_PREFIX, each.message_id),
                 "status": each.status,
                 "error": each.error_code,
                 "credits_refunded": each.credits_refunded,

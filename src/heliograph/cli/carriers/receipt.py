@@ -27,8 +27,9 @@ def _record(receipt: "ReceiptToMatch", carrier: str, candidates: list[str]) -> d
     from heliograph.base.clock import rfc3339
     from heliograph.base.ids import text_of_raw
     from heliograph.messages.doubt.unmatched import CANDIDATES_MAX, text_id, why_unmatched
+    from heliograph.messages.read import MESSAGE_PREFIX
 
-    may_be = [text_of_raw("msg", message_id) for message_id in candidates]
+    may_be = [text_of_raw(MESSAGE_PREFIX, message_id) for message_id in candidates]
     candidate_note = (
         f"{len(may_be) or 'no'} message{'s' * (len(may_be) != 1)} in doubt may be meant"
     )

@@ -52,6 +52,7 @@ def command(run: CommandRun, account: str, url: str, events: str, sandbox: bool)
     from heliograph.base.clock import rfc3339
     from heliograph.base.ids import text_of_raw
     from heliograph.processes import listen, logs
+    from heliograph.webhooks import EVENT_PREFIX
     from heliograph.webhooks.http.address_guard import allowed_networks, check_url
     from heliograph.webhooks.record_attempts import AttemptResult
 
@@ -62,8 +63,8 @@ def command(run: CommandRun, account: str, url: str, events: str, sandbox: bool)
             else f"{tried.reason}: {printable(tried.answer or '')}"
         )
         click.echo(
-            f"{rfc3339(tried.at_ms)}  {kind}  {text_of_raw('evt', tried.waiting.event_id)}  →"
-            f" {answered} in {tried.took_ms} ms\n  {_printable_body(body)}"
+            f"{rfc3339(tried.at_ms)}  {kind}  {text_of_raw(EVENT_PREFIX, tried.waiting.event_id)}"
+            f"  → {answered} in {tried.took_ms} ms\n  {_printable_body(body)}"
         )
 
     def ready(secret: str) -> None:

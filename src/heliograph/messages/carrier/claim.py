@@ -25,7 +25,7 @@ from heliograph.messages.queue.sql import (
     QueuedRun,
     RunKey,
 )
-from heliograph.messages.read.message import OTP
+from heliograph.messages.read.message import MESSAGE_PREFIX, OTP
 from heliograph.messages.states import CLAIMED, SEGMENT, SUBMITTING, all_parts
 
 log = Log(__name__)
@@ -207,7 +207,7 @@ def _prepare(
             log.error(
                 "message_not_encoded",
                 carrier=carrier.name,
-                message=ids.text_of_raw("msg", message_id),
+                message=ids.text_of_raw(MESSAGE_PREFIX, message_id),
                 **error_fields(error),
             )
             missing = all_parts(stored.segments) & ~stored.parts_accepted

@@ -19,7 +19,7 @@ from heliograph.messages.changes.events import events_of, listeners_of_changes
 from heliograph.messages.changes.tallies import tallies_added
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.queue.sql import QUEUE_AGAIN
-from heliograph.messages.read.message import CAMPAIGN_PREFIX
+from heliograph.messages.read.message import CAMPAIGN_PREFIX, SEND_PREFIX
 from heliograph.messages.states import FAILED
 from heliograph.wallet import INSERT_ENTRIES, Entry, alarm, ledger
 from heliograph.wallet.store_figures import RefundedWallet, store_refunded
@@ -120,7 +120,7 @@ async def _credits_by_send(
     by_send: dict[tuple[str, str], list[int]] = defaultdict(list)
     for row, credits in refunds:
         reference = (
-            ids.text_of_raw("snd", row.send_id)
+            ids.text_of_raw(SEND_PREFIX, row.send_id)
             if row.group_id is None
             else ids.text_of_raw(CAMPAIGN_PREFIX, campaigns[row.group_id])
         )

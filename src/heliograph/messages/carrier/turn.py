@@ -34,6 +34,7 @@ from heliograph.messages.carrier.inflight_sql import (
 )
 from heliograph.messages.carrier.record import record
 from heliograph.messages.carrier.refs import CarrierFacts
+from heliograph.messages.read.message import MESSAGE_PREFIX
 
 EVENTS_MAX: Final = 2_000  # answers and receipts recorded in one turn: keeps it around 100 ms
 CLAIM_MAX: Final = 1_000  # submissions claimed in one turn
@@ -159,7 +160,7 @@ class Turn:
             log.error(
                 "answer_left_out",
                 carrier=self.carrier.name,
-                message=ids.text_of_raw("msg", answer.message_id),
+                message=ids.text_of_raw(MESSAGE_PREFIX, answer.message_id),
                 part=answer.part,
                 outcome=answer.outcome.value,
             )
@@ -305,7 +306,7 @@ class Turn:
                 log.debug(
                     "submission_answered",
                     carrier=name,
-                    message=ids.text_of_raw("msg", answer.message_id),
+                    message=ids.text_of_raw(MESSAGE_PREFIX, answer.message_id),
                     part=answer.part,
                     outcome=answer.outcome.value,
                     command_status=answer.command_status,

@@ -35,7 +35,7 @@ from heliograph.messages.carrier.settle import move, settle_answer, settle_recei
 from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes.collect import Changes, MessageRow, Requeued
 from heliograph.messages.changes.message_lock import lock_messages
-from heliograph.messages.read.message import OTP
+from heliograph.messages.read.message import MESSAGE_PREFIX, OTP
 from heliograph.messages.states import FAILED, IN_DOUBT, QUEUED, SEGMENT
 
 T = TypeVar("T")
@@ -145,7 +145,8 @@ def not_in_doubt(message_id: str, status: str, error_code: str | None) -> Decisi
         status,
         error_code,
         0,
-        f"The message {ids.text_of_raw('msg', message_id)} is not in doubt: it is {status}.",
+        f"The message {ids.text_of_raw(MESSAGE_PREFIX, message_id)} is not in doubt: it is"
+        f" {status}.",
     )
 
 
@@ -291,7 +292,7 @@ def _refusal(
         return not_in_doubt(row.id, row.status, row.error_code).refused
     if decision is not Decision.RESENT:
         return None
-    message = f"The message {ids.text_of_raw('msg', row.id)}"
+    message = f"The message {ids.text_of_raw(MESSAGE_PREFIX, row.id)}"
     if is_otp:
         return f"{message} is a one-time password: it is never sent twice. It can be settled."
     if row.status != QUEUED:

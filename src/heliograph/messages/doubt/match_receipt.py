@@ -32,6 +32,7 @@ from heliograph.messages.doubt.doubts_sql import (
 )
 from heliograph.messages.doubt.receipts import adopt
 from heliograph.messages.doubt.unmatched import parse_id, receipt_not_found
+from heliograph.messages.read.message import MESSAGE_PREFIX
 from heliograph.messages.states import FINAL_RECEIPTS, SENT
 
 
@@ -159,7 +160,7 @@ async def match_within(
     receipt = await _lock_receipt(tx, carrier.id, receipt_id)
     locked = await lock_messages(tx, {message_id})
     if not locked:
-        raise NotFound(f"There is no message {ids.text_of_raw('msg', message_id)}.")
+        raise NotFound(f"There is no message {ids.text_of_raw(MESSAGE_PREFIX, message_id)}.")
     row = row_of(locked[0])
     _check(receipt, receipt_id, row, doubts, carrier)
     if doubts:
@@ -172,7 +173,7 @@ async def match_within(
         bits_elsewhere, names = await _bits_elsewhere(tx, row, carrier)
         left = row.parts_accepted & ~row.parts_delivered & ~bits_elsewhere
         if not left:
-            message = f"the message {ids.text_of_raw('msg', row.id)}"
+            message = f"the message {ids.text_of_raw(MESSAGE_PREFIX, row.id)}"
             raise InvalidRequest(
                 f"The receipt {receipt_id} is of {carrier.name}, but {message} waits for one of"
                 f" {names}."
@@ -220,7 +221,7 @@ def _check(
     """Checks that the receipt may be the message's. The sender need not agree, for carriers
     change it; the handset must, otherwise it is another message's.
     """
-    message = f"the message {ids.text_of_raw('msg', row.id)}"
+    message = f"the message {ids.text_of_raw(MESSAGE_PREFIX, row.id)}"
     if not receipt.state:
         raise InvalidRequest(
             f"The receipt {receipt_id} cannot be read: ask the carrier what it says, and settle"

@@ -16,7 +16,7 @@ from heliograph.messages import read
 from heliograph.otp.code import ID_PREFIX as OTP_PREFIX
 from heliograph.portal.visit import Visit
 from heliograph.requests import raw_request_id
-from heliograph.wallet import account_ledger
+from heliograph.wallet import account_ledger, ledger
 from heliograph.webhooks import EVENT_PREFIX, endpoints, history
 
 # takes an id and the mode that was chosen; returns a path below the account, or raises NotFound
@@ -135,7 +135,7 @@ def _key(tx: Connection, visit: Visit, text: str, mode: str) -> str:
 
 
 def _entry(tx: Connection, visit: Visit, text: str, mode: str) -> str:
-    raw_id = ids.raw_of_text("txn", text) or ""
+    raw_id = ids.raw_of_text(ledger.ID_PREFIX, text) or ""
     wanted = PageWanted(1, _next_id(raw_id) if raw_id else None)
     found = account_ledger.page(tx, visit.account.id, wanted, ALWAYS, None, None)
     if [entry.id for entry in found[:1]] != [raw_id]:
@@ -184,7 +184,7 @@ _FINDERS: Final[dict[str, _Finder]] = {
     "imp": _import,
     inbound.INBOUND_PREFIX: _inbound_text,
     "key": _key,
-    "txn": _entry,
+    ledger.ID_PREFIX: _entry,
     accounts.CUSTOMER_PREFIX: _customer,
     "sid": _sender,
     "site": _site,

@@ -54,9 +54,9 @@ def headers(
 
 
 def _mac(key: hmac.HMAC, signed: bytes) -> bytes:
-    of_this = key.copy()  # half the time of beginning with the key anew
-    of_this.update(signed)
-    return of_this.digest()
+    keyed = key.copy()  # half the time of beginning with the key anew
+    keyed.update(signed)
+    return keyed.digest()
 
 
 @lru_cache(_KEYS_KEPT)

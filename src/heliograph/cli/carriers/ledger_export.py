@@ -61,23 +61,25 @@ def export(
     with run.read() as tx:  # before a file is made
         account_id = None if account is None else accounts.find(tx, account).id
     wanted = ExportWanted(span, account_id)
-    of = CsvLedger() if file_format == "csv" else BeancountLedger(wanted)
+    ledger_format = CsvLedger() if file_format == "csv" else BeancountLedger(wanted)
     if file == "-" or is_standard_output(file):
-        _write(run, wanted, of, sys.stdout)
+        _write(run, wanted, ledger_format, sys.stdout)
         return
     with whole_file(file, force=force) as opened:
-        _write(run, wanted, of, opened)
+        _write(run, wanted, ledger_format, opened)
     show(run, {"file": file, "format": file_format})
 
 
-def _write(run: CommandRun, wanted: "ExportWanted", of: "LedgerFormat", to: IO[str]) -> None:
+def _write(
+    run: CommandRun, wanted: "ExportWanted", ledger_format: "LedgerFormat", output: IO[str]
+) -> None:
     from heliograph.wallet.files import read_pieces
 
-    read, above = read_pieces(wanted, of), None
-    to.write(of.head())
+    read, above = read_pieces(wanted, ledger_format), None
+    output.write(ledger_format.head())
     while True:
         with run.snapshot() as tx:
             text, above = read(tx, above)
-        to.write(text)
+        output.write(text)
         if above is None:
             return

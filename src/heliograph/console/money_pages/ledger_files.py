@@ -73,8 +73,9 @@ def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
         wanted = _wanted(tx, typed)
     except InvalidRequest as wrong:
         return _render_form(request, visit, typed, wrong.fields)
-    of = BeancountLedger(wanted) if typed["format"] == "beancount" else CsvLedger()
-    lines = pieces(request, of.head(), read_pieces(wanted, of), operator_visit_of)
+    ledger_format = BeancountLedger(wanted) if typed["format"] == "beancount" else CsvLedger()
+    read_piece = read_pieces(wanted, ledger_format)
+    lines = pieces(request, ledger_format.head(), read_piece, operator_visit_of)
     whose = typed["account"] and "-of-an-account"
     month = typed["month"] and f"-{typed['month']}"
     return Download(f"ledger{whose}{month}.{typed['format'] or 'csv'}", lines)

@@ -137,12 +137,12 @@ class CsvLedger:
 ReadPiece = Callable[[Connection, str | None], tuple[str, str | None]]
 
 
-def read_pieces(wanted: ExportWanted, of: LedgerFormat) -> ReadPiece:
+def read_pieces(wanted: ExportWanted, ledger_format: LedgerFormat) -> ReadPiece:
     """Returns what reads the lines of the entries above a raw id, and the id above which the next
     ones stand. None ends it, and its lines have the foot. Each piece may have a transaction of its
     own, which sees one moment (`Database.snapshot`).
     """
-    return _LedgerReading(wanted, of).next_piece
+    return _LedgerReading(wanted, ledger_format).next_piece
 
 
 class _LedgerReading:
@@ -151,9 +151,9 @@ class _LedgerReading:
     transaction of the last of them, all at once, and waits on the disk until it is asked for.
     """
 
-    def __init__(self, wanted: ExportWanted, of: LedgerFormat) -> None:
+    def __init__(self, wanted: ExportWanted, ledger_format: LedgerFormat) -> None:
         self._wanted = wanted
-        self._of = of
+        self._format = ledger_format
         self._newest: IO[str] | None = None
 
     def next_piece(self, tx: Connection, above: str | None) -> tuple[str, str | None]:
@@ -167,11 +167,11 @@ class _LedgerReading:
         is_all = until_ms is not None and until_ms <= complete_ms
         end_ms = until_ms if is_all else complete_ms
         entries = _oldest(tx, self._until(end_ms), above)
-        text = self._of.lines(tx, entries[:PIECE])
+        text = self._format.lines(tx, entries[:PIECE])
         if len(entries) > PIECE:
             return text, entries[PIECE - 1].id
         if is_all:
-            return text + self._of.foot(), None
+            return text + self._format.foot(), None
         last = entries[-1].id if entries else above
         self._newest = self._read_newest(tx, last)
         rest, after = self._wait_for_entries(last or first_id_of(0))
@@ -185,10 +185,10 @@ class _LedgerReading:
         is_last = False
         while not is_last:
             entries = _oldest(tx, self._wanted, above)
-            file.write(self._of.lines(tx, entries[:PIECE]))
+            file.write(self._format.lines(tx, entries[:PIECE]))
             is_last = len(entries) <= PIECE
             above = above if is_last else entries[PIECE - 1].id
-        file.write(self._of.foot())
+        file.write(self._format.foot())
         file.seek(0)
         return file
 

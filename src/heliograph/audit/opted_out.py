@@ -53,7 +53,7 @@ def verify_opt_outs(
     """Yields which opt-outs lack their event, of those that were made since then."""
     event_groups = groupby(_opt_out_events(tx, since_ms), key=attrgetter("at_ms"))
     event_ms, events = next(event_groups, (None, iter(())))
-    for made_ms, made in groupby(_standing(tx, since_ms), key=attrgetter("at_ms")):
+    for made_ms, made in groupby(_kept_opt_outs(tx, since_ms), key=attrgetter("at_ms")):
         while event_ms is not None and event_ms < made_ms:
             event_ms, events = next(event_groups, (None, iter(())))
         found = {event.key for event in events} if event_ms == made_ms else set()
@@ -75,7 +75,7 @@ def verify_opt_outs(
         pass
 
 
-def _standing(tx: Connection, since_ms: int) -> Iterator[_OptOutAt]:
+def _kept_opt_outs(tx: Connection, since_ms: int) -> Iterator[_OptOutAt]:
     """Yields opt-outs in the order in which they were made."""
     columns = suppressions.c
     query = sa.select(

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts.account import by_id, text_of_id
+from heliograph.accounts.account import keep_open, text_of_id
 from heliograph.accounts.storage_used_sql import ADDED_TO_USED, INTO_USED
 from heliograph.accounts.tables import accounts, storage_quotas, storage_used
 from heliograph.base.clock import DAY_MS
@@ -212,10 +212,10 @@ def set_quotas(tx: Connection, account_id: str, quotas: Mapping[StoredKind, int 
     """Sets these of an account (raw id), where None means no bound. Running processes know of it
     within 0.3 s.
 
-    Raises NotFound; InvalidRequest, also for a customer, whose storage is counted with its
-    partner's, except for the Idempotency-Keys that its own key uses.
+    Raises NotFound; AccountClosed; InvalidRequest, also for a customer, whose storage is counted
+    with its partner's, except for the Idempotency-Keys that its own key uses.
     """
-    account = by_id(tx, account_id)
+    account = keep_open(tx, account_id)
     if account.parent_id is not None and quotas.keys() - {StoredKind.KEYS}:
         partner = text_of_id(account.parent_id, is_customer=False)
         raise InvalidRequest(

@@ -76,7 +76,7 @@ def show_quotas(
 
 def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Sets the quotas. A field that is left empty means what every account has. Raises NotFound,
-    and InvalidRequest, also when what the page showed is not what there is now.
+    AccountClosed, and InvalidRequest, also when what the page showed is not what there is now.
     """
     body = body_of(request)
     reason = reason_of(request)

@@ -8,7 +8,8 @@ from typing import Final
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
-from heliograph.base.errors import FieldError, NotFound
+from heliograph import senders
+from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import quote_value
 from heliograph.console.navigation import RESERVED
 from heliograph.console.operator_visit import OperatorVisit
@@ -111,6 +112,10 @@ def release(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respo
 
 def _answer(tx: Connection, request: PageRequest, name: str) -> str:
     """Returns in a sentence whether accounts may register a name."""
+    try:
+        senders.check(name)
+    except InvalidRequest as refused:
+        return f"Nobody may register {quote_value(name)}: a sender ID {refused.fields[0].message}."
     why = reserved_names.reason_for(tx, name, request.service.service_sender)
     if why is None:
         return f"Accounts may register {quote_value(name)}."

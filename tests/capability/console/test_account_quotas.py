@@ -170,6 +170,19 @@ def test_a_closed_account_has_no_form(visitor: Visitor, db: Database, amina_id: 
     assert "Your role" not in page
 
 
+def test_nobody_sets_the_quotas_of_an_account_that_was_closed_meanwhile(
+    visitor: Visitor, db: Database, amina_id: str, path: str
+) -> None:
+    sign_in_operator(visitor, db)
+    visitor.get(path)
+    with db.write() as tx:
+        accounts.close(tx, amina_id, now_ms=clock.now_ms())
+    for logs in ("200MB", ""):
+        late = visitor.post(path, {"logs": logs, "reason": "contract 12"})
+        assert (late.status_code, "is not opened again" in late.text) == (403, True)
+    assert (own(db, amina_id), logged(db)) == ({}, [])
+
+
 @pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("octets", "words"),

@@ -156,6 +156,7 @@ def test_of_two_who_reserve_a_name_at_once_each_is_told_what_was_there(
         ("P0STBANK", "it is, or looks like, POSTBANK: a bank"),
         ("911", "an emergency number"),
         ("SANDBOX", "the sender of sandbox messages"),
+        ("MTN/PAY", "Nobody may register &#39;MTN/PAY&#39;: a sender ID must have 3 to 11 of"),
     ],
 )
 def test_the_page_says_whether_accounts_may_register_a_name(

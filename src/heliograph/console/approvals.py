@@ -26,7 +26,12 @@ from heliograph.users import OperatorRight
 
 SHOWN_MAX: Final = 25  # each asks for the past of its account
 ACCOUNTS_SHOWN_MAX: Final = 100  # of those that wait to go live
-DECISIONS: Final = ("approve", "reject")
+# what is decided, and the status that a sender ID has then
+DECISIONS: Final = {
+    "approve": states.APPROVED,
+    "reject": states.REJECTED,
+    "suspend": states.SUSPENDED,
+}
 
 
 class LookAlike(NamedTuple):
@@ -88,7 +93,9 @@ def show_sender(
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
-    """Shows one sender ID, its history, and the form that decides. Raises NotFound."""
+    """Shows one sender ID, its history, and the forms of what can be decided now. Raises
+    NotFound.
+    """
     sender = senders.find(tx, request.path["sender"])
     waiting = next(iter(_waiting(tx, request, [sender])))
     attached, steps = documents.of_sender(tx, sender), senders.history(tx, sender.id)
@@ -98,7 +105,7 @@ def show_sender(
         visit,
         status=400 if errors else 200,
         waiting=waiting,
-        is_open=sender.status == states.SUBMITTED and waiting.past.account.closed_at_ms is None,
+        decisions=_possible_decisions(sender, waiting.past.account),
         steps=steps,
         documents=attached,
         shown=_form_version(attached, steps),
@@ -118,34 +125,45 @@ def download_document(tx: Connection, request: PageRequest, visit: OperatorVisit
 
 
 def decide(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
-    """Approves or rejects a sender ID, as the commands do. Raises NotFound, and InvalidRequest
-    when what the page showed is not what there is now.
+    """Approves, rejects or suspends a sender ID, as the commands do. Raises NotFound,
+    AccountClosed, and InvalidRequest when what the page showed is not what there is now.
     """
-    decision = choice_of("do", request.sent.form.get("do", ""), DECISIONS)
+    decision = choice_of("do", request.sent.form.get("do", ""), tuple(DECISIONS))
     account_id = senders.find(tx, request.path["sender"]).account_id
     accounts.require_open(accounts.lock(tx, account_id))  # nobody else decides between the two
     before = senders.find(tx, request.path["sender"])
-    if before.status != (states.REJECTED if decision == "reject" else states.APPROVED):
+    if before.status != DECISIONS[decision]:
         _require_as_shown(tx, request, before)
     reason = None
-    if decision == "reject":
-        reason = reason_of(request)
-        after = senders.reject(tx, before.id, reason, by=visit.by, now_ms=request.now_ms)
-        action = "sender.reject"
-    else:
+    if decision == "approve":
         after = senders.approve(tx, before.id, by=visit.by, now_ms=request.now_ms)
-        action = "sender.approve"
+    else:
+        reason = reason_of(request)
+        decide_against = senders.reject if decision == "reject" else senders.suspend
+        after = decide_against(tx, before.id, reason, by=visit.by, now_ms=request.now_ms)
     if after.status != before.status:
         visit.audit(
             tx,
             account_id,
-            action,
+            f"sender.{decision}",
             senders.text_id(before),
             before=f"{before.sender}: {before.status}",
             after=f"{after.sender}: {after.status}",
             reason=reason,
         )
-    return redirect(APPROVALS, DoneNotice.SAVED)
+    if before.status == states.SUBMITTED:  # on to the next that waits
+        return redirect(APPROVALS, DoneNotice.SAVED)
+    done = DoneNotice.SAVED if after.status != before.status else DoneNotice.DONE_ALREADY
+    return redirect(f"{APPROVALS}/senders/{senders.text_id(after)}", done)
+
+
+def _possible_decisions(sender: Sender, account: Account) -> list[str]:
+    """Returns what can be decided on a sender ID now: nothing if its account is closed."""
+    return [
+        decision
+        for decision, status in DECISIONS.items()
+        if account.closed_at_ms is None and states.SENDER.allows(sender.status, status)
+    ]
 
 
 def _form_version(attached: Sequence[documents.SenderDocument], steps: Sequence[Step]) -> str:

@@ -75,6 +75,7 @@ DONE: Final = {
     "sender.reject": "Rejected a sender ID",
     "sender.release": "Released a reserved name",
     "sender.reserve": "Reserved a name",
+    "sender.suspend": "Suspended a sender ID",
     "wallet.adjust": "Adjusted money",
     "wallet.pay_out": "Paid a wallet out",
     "wallet.topup": "Added money",

@@ -1,5 +1,5 @@
 """A sender ID with a document is seen from both sides, in a real browser: its owner registers it,
-the operator looks and asks for more, the owner sends it, and the operator approves.
+the operator looks and asks for more, the owner sends it, the operator approves, and later suspends.
 """
 
 from pathlib import Path
@@ -66,3 +66,15 @@ def test_a_sender_id_is_approved_from_both_sides_with_a_document(
     owner.reload()
     expect(owner.get_by_text("approved")).to_be_visible()
     expect(owner.get_by_role("button", name="Attach it")).to_have_count(0)
+    operator.get_by_role("navigation").get_by_role("link", name="Accounts").click()
+    operator.get_by_label("Search").fill(name)
+    operator.get_by_role("button", name="Find").click()
+    operator.get_by_role("table").get_by_role("link").first.click()
+    operator.get_by_role("link", name=name).click()
+    operator.get_by_label("Reason").fill("A bank complained about it")
+    picture(operator, "console-sender-suspend")
+    operator.get_by_role("button", name=f"Suspend {name}").click()
+    expect(operator.get_by_role("status")).to_have_text("Saved")
+    expect(operator.get_by_role("button", name=f"Approve {name}")).to_be_visible()
+    owner.goto(owner.url.partition("/senders")[0] + "/senders")
+    expect(owner.get_by_text("A bank complained about it")).to_be_visible()

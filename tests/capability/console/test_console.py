@@ -1,11 +1,14 @@
 """Operators work in the console, and accounts see some of what they did."""
 
+import re
+
 import pytest
 
 from heliograph import accounts, keys, senders, users
 from heliograph.accounts import audit_log, status_history
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
+from heliograph.console.navigation import APPROVALS
 from heliograph.database.database import Database
 from heliograph.senders import states
 from heliograph.users import OperatorRole, two_step
@@ -71,6 +74,47 @@ def test_a_sender_id_is_rejected_with_a_reason_that_its_account_reads(
     assert file.text.splitlines()[0] == "time,by,action,account,record,before,after,reason"
     assert "sender.reject" in file.text
     assert "sender.reject" not in visitor.get("/console/log/export?by=ama@example.com").text
+
+
+def test_an_approved_sender_id_is_suspended_for_a_reason_and_approved_again(
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str
+) -> None:
+    sender = waiting_sender(db, amina_id)
+    path = f"/console/approvals/senders/{sender}"
+    sign_in_operator(visitor, db, OperatorRole.SUPPORT)
+
+    def buttons() -> list[str]:
+        return re.findall(r'name="do" value="(\w+)"', visitor.get(path).text)
+
+    def status() -> str:
+        with db.read() as tx:
+            return senders.find(tx, sender).status
+
+    assert buttons() == ["approve", "reject"]
+    early = visitor.post(path, {"do": "suspend", "reason": "complaints"})
+    assert (early.status_code, status()) == (400, states.SUBMITTED)
+    assert visitor.post(path, {"do": "approve"}).headers["location"] == APPROVALS
+    assert buttons() == ["suspend"]
+    refused = visitor.post(path, {"do": "suspend"})
+    assert (refused.status_code, status()) == (400, states.APPROVED)
+    done = visitor.post(path, {"do": "suspend", "reason": "complaints of a network"})
+    assert (done.status_code, status()) == (303, states.SUSPENDED)
+    assert "Suspended a sender ID" in visitor.get("/console/log").text
+    stranger.sign_in(EMAIL, amina_id)
+    home = home_of(db, amina_id)
+    assert "complaints of a network" in stranger.get(f"{home}/senders").text
+    assert "Suspended a sender ID" in stranger.get(f"{home}/audit").text
+    assert "complaints" not in stranger.page.text
+    assert buttons() == ["approve"]
+    assert visitor.post(path, {"do": "approve"}).headers["location"] == path
+    assert status() == states.APPROVED
+    with db.read() as tx:
+        logged = users.operator_entries(tx, PageWanted(9, None))
+    assert [(each.entry.before, each.entry.after) for each in logged] == [
+        ("AMINASHOP: suspended", "AMINASHOP: approved"),
+        ("AMINASHOP: approved", "AMINASHOP: suspended"),
+        ("AMINASHOP: submitted", "AMINASHOP: approved"),
+    ]
 
 
 def test_a_sender_id_that_looks_like_anothers_says_so(

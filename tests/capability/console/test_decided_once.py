@@ -2,8 +2,9 @@
 
 import pytest
 
-from heliograph import accounts, users
+from heliograph import accounts, senders, users
 from heliograph.accounts import audit_log
+from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from tests.support.console.operators import account_in_sandbox, sign_in_operator, waiting_sender
@@ -17,6 +18,7 @@ LOOKED_AT = PageWanted(9, None)
     [
         ({"do": "approve"}, "sender.approve"),
         ({"do": "reject", "reason": "a letter is missing"}, "sender.reject"),
+        ({"do": "suspend", "reason": "complaints"}, "sender.suspend"),
         ({"do": "suspend", "reason": "invoice 17"}, "account.suspend"),
         ({"reason": "contract signed"}, "account.go_live"),
     ],
@@ -27,10 +29,14 @@ def test_a_decision_that_is_sent_twice_is_told_of_once(
     account_id = account_in_sandbox(db) if action == "account.go_live" else amina_id
     with db.read() as tx:
         account = accounts.text_id(accounts.by_id(tx, account_id))
+    sender = waiting_sender(db, amina_id)
+    if action == "sender.suspend":
+        with db.write() as tx:
+            senders.approve(tx, senders.find(tx, sender).id, now_ms=clock.now_ms())
     path = {
         "account.suspend": f"/console/accounts/{account}",
         "account.go_live": f"/console/approvals/accounts/{account}",
-    }.get(action) or f"/console/approvals/senders/{waiting_sender(db, amina_id)}"
+    }.get(action) or f"/console/approvals/senders/{sender}"
     sign_in_operator(visitor, db)
     visitor.get(path)
     for _ in range(2):

@@ -88,6 +88,7 @@ ACTIONS: Final = {
     "sender.make_default": marked("Made a sender ID the default"),
     "sender.register": marked("Registered a sender ID"),
     "sender.reject": marked("Rejected a sender ID"),
+    "sender.suspend": marked("Suspended a sender ID"),
     "settings.change": marked("Changed the settings"),
     "site.link": marked("Linked a site"),
     "wallet.adjust": marked("Adjusted money"),

@@ -27,7 +27,8 @@ from tests.support.portal.browsing import HEIGHT, NARROW, WIDE, opened, picture
 from tests.support.portal.judged import violations
 from tests.support.portal.rolled_up import rolled_up
 
-LONG_NAME = "Chidi and Sons Mobile Payments and Notifications Limited Company"
+# without a place to break at
+LONG_NAME = "ChidiAndSonsMobilePaymentsAndNotificationsLimitedCompanyOfAccra"
 FILES = ("/export", "/entries", "/statement", "/statement.pdf", "/documents/{document}")
 # Says which parts of the page are wider than their place. A box that scrolls sideways on purpose is
 # one that the keyboard reaches, and the navigation is no such box.

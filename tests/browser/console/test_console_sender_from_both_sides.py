@@ -4,7 +4,7 @@ the operator looks and asks for more, the owner sends it, the operator approves,
 
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.support.api.server import Server
 from tests.support.console import first_visit
@@ -66,6 +66,10 @@ def test_a_sender_id_is_approved_from_both_sides_with_a_document(
     owner.reload()
     expect(owner.get_by_text("approved")).to_be_visible()
     expect(owner.get_by_role("button", name="Attach it")).to_have_count(0)
+    _suspended_from_both_sides(owner, operator, name)
+
+
+def _suspended_from_both_sides(owner: Page, operator: Page, name: str) -> None:
     operator.get_by_role("navigation").get_by_role("link", name="Accounts").click()
     operator.get_by_label("Search").fill(name)
     operator.get_by_role("button", name="Find").click()
@@ -76,5 +80,8 @@ def test_a_sender_id_is_approved_from_both_sides_with_a_document(
     operator.get_by_role("button", name=f"Suspend {name}").click()
     expect(operator.get_by_role("status")).to_have_text("Saved")
     expect(operator.get_by_role("button", name=f"Approve {name}")).to_be_visible()
+    steps = operator.get_by_role("region", name="History")
+    expect(steps.get_by_text("A bank complained about it")).to_be_visible()
+    assert steps.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
     owner.goto(owner.url.partition("/senders")[0] + "/senders")
     expect(owner.get_by_text("A bank complained about it")).to_be_visible()

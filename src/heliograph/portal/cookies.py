@@ -14,3 +14,8 @@ def set_cookie(response: Response, cookie: str, value: str, *, kept_s: int | Non
 def drop_cookie(response: Response, cookie: str) -> None:
     """Takes a cookie back."""
     response.delete_cookie(cookie, path="/", secure=True, httponly=True, samesite="lax")
+
+
+def sets_cookie(response: Response, cookie: str) -> bool:
+    """Returns whether a response sets this cookie already."""
+    return any(value.startswith(f"{cookie}=") for value in response.headers.getlist("set-cookie"))

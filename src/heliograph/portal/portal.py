@@ -24,7 +24,7 @@ from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.messages.accept import Acceptor
 from heliograph.portal import components, languages
-from heliograph.portal.cookies import set_cookie
+from heliograph.portal.cookies import set_cookie, sets_cookie
 from heliograph.portal.handlers import Handler, PageRoute
 from heliograph.portal.lanes import Lane, Lanes
 from heliograph.portal.page_request import (
@@ -188,7 +188,7 @@ class Portal:
             response = _refusal_handler(refused)(request)
         if isinstance(response, Download):
             response = await self._start_download(response, request)
-        if FORM_COOKIE not in http_request.cookies and "set-cookie" not in response.headers:
+        if FORM_COOKIE not in http_request.cookies and not sets_cookie(response, FORM_COOKIE):
             set_cookie(response, FORM_COOKIE, request.form_secret)
         return response
 

@@ -159,6 +159,16 @@ def test_a_form_of_this_site_is_taken(visitor: Visitor, amina_id: str) -> None:
     assert visitor.post("/portal/sign-out", headers=ours).status_code == 303
 
 
+def test_a_first_form_is_taken_of_a_browser_that_has_kept_what_was_just_said(
+    stranger: Visitor,
+) -> None:
+    """That cookie outlives the browser, and the page takes it back; the form's does not."""
+    stranger.cookies.set("__Host-heliograph-said", "saved", domain="heliograph.test", path="/")
+    stranger.get("/portal/sign-in")
+    assert "__Host-heliograph-said" not in stranger.cookies
+    assert stranger.post("/portal/sign-in", {"email": EMAIL, "password": "x"}).status_code == 401
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [(b"a=" + b"x" * FORM_OCTETS_MAX, 413), (b"a=%ff", 400), (b"&".join([b"a=1"] * 200), 400)],

@@ -77,7 +77,8 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
             )
             about = f"{form.get('email', '').strip()} {_role(form).value}"
         case "withdraw":
-            members.withdraw(tx, account_id, form.get("email", ""))
+            if not members.withdraw(tx, account_id, form.get("email", "")):
+                raise RemovedAlready(list_path=f"{visit.home}/members")
             about = form.get("email", "").strip()
         case "role":
             user, had = _member(tx, visit, form)

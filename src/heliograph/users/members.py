@@ -124,9 +124,20 @@ def invite(
     mail_invitation(tx, invitation_id, now_ms=now_ms, language=language)
 
 
-def withdraw(tx: Connection, account_id: str, email: str) -> None:
-    """Takes an invitation back: its link leads nowhere. It does nothing if there is none."""
-    _withdraw(tx, account_id, invitations.c.email == fold_email(email))
+def withdraw(tx: Connection, account_id: str, email: str) -> bool:
+    """Takes an invitation back: its link leads nowhere. Returns False if there is none.
+
+    Raises InvalidRequest for somebody who is a member by now.
+    """
+    accounts.lock(tx, account_id)  # nobody accepts it meanwhile
+    address = fold_email(email)
+    if _withdraw(tx, account_id, invitations.c.email == address):
+        return True
+    if address in (member.user.email for member in of_account(tx, account_id)):
+        raise invalid_field(
+            "invitation", "was accepted meanwhile: remove the member in the list instead"
+        )
+    return False
 
 
 def invitation_with(tx: Connection, link: str, *, now_ms: int) -> Invitation:
@@ -225,8 +236,10 @@ def _require_room(tx: Connection, account_id: str) -> None:
         )
 
 
-def _withdraw(tx: Connection, account_id: str, which: sa.ColumnElement[bool]) -> None:
+def _withdraw(tx: Connection, account_id: str, which: sa.ColumnElement[bool]) -> bool:
+    """Takes invitations back. Returns whether there were any."""
     selected = sa.and_(invitations.c.account_id == account_id, which)
     found = tx.execute(sa.select(invitations.c.id).where(selected)).scalars().all()
     tx.execute(mails.delete().where(mails.c.invitation_id.in_(found)))
     tx.execute(invitations.delete().where(invitations.c.id.in_(found)))
+    return bool(found)

@@ -11,13 +11,14 @@ from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.users import Role
+from heliograph.users import Role, members
 from tests.support.console.operators import attached, waiting_sender
 from tests.support.portal.routes import There
 from tests.support.portal.visitor import Visitor
 
 NOTICE = '<p class="toast" role="status">That was removed already</p>'
 KOFI = "kofi@example.com"
+INVITED = "esi@example.com"
 
 
 def _audited(db: Database, account_id: str) -> int:
@@ -31,6 +32,12 @@ def kofi(db: Database, amina_id: str) -> str:
         user = users.add(tx, KOFI, now_ms=clock.now_ms())
         users.set_role(tx, user.id, amina_id, Role.VIEWER, now_ms=clock.now_ms())
     return users.text_id(user)
+
+
+@pytest.fixture
+def invitation(db: Database, amina_id: str) -> None:
+    with db.write() as tx:
+        members.invite(tx, amina_id, INVITED, Role.VIEWER, now_ms=clock.now_ms())
 
 
 @pytest.fixture
@@ -48,6 +55,7 @@ def test_a_removal_in_a_second_tab_leads_to_the_list_and_says_so(
     home: str,
     there: There,
     kofi: str,
+    invitation: None,
     document: str,
 ) -> None:
     endpoint = f"/webhooks/{there.endpoint}"
@@ -57,6 +65,7 @@ def test_a_removal_in_a_second_tab_leads_to_the_list_and_says_so(
         (endpoint, endpoint, {"do": "remove"}, "/webhooks"),
         (document.rpartition("/")[0], document, {}, document.rpartition("/")[0]),
         ("/members", "/members", {"do": "remove", "user": kofi}, "/members"),
+        ("/members", "/members", {"do": "withdraw", "email": INVITED}, "/members"),
     ):
         visitor.get(f"{home}{page}")
         first = visitor.post(f"{home}{form}", fields)

@@ -120,6 +120,7 @@ OF_FORMS: Final = (
     # members, passwords, passkeys
     marked("belongs to a member already: change the role in the list"),
     marked("must stay owner: an account has one owner at least"),
+    marked("was accepted meanwhile: remove the member in the list instead"),
     marked("cannot be invited: at most %(most)s invitations can be open"),
     marked("cannot be added: an account has at most %(most)s members"),
     marked("cannot be added: a user has at most %(most)s passkeys"),

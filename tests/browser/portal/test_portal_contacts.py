@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Browser, expect
 
 from tests.support.api.server import Server
-from tests.support.portal.browsing import at_both_widths, opened, picture, sign_in_owner
+from tests.support.portal.browsing import NARROW, at_both_widths, opened, picture, sign_in_owner
 
 
 @at_both_widths
@@ -139,4 +139,23 @@ def test_a_file_with_columns_of_other_names_is_imported_and_some_contacts_are_ta
     expect(page.get_by_role("cell", name=f"Ama {width}")).to_have_count(0)
     page.get_by_role("button", name="Tag all that this finds …").click()
     expect(page.get_by_text(f"that the search for “{tag}” finds")).to_be_visible()
+    page.context.close()
+
+
+@at_both_widths
+def test_a_phone_says_of_campaigns_only_who_has_opted_out_of_them(
+    browser: Browser, server: Server, width: int
+) -> None:
+    """Without the head of its column, which a phone does not show, "reach" says nothing."""
+    page = opened(browser, width)
+    sign_in_owner(page, server)
+    page.get_by_role("link", name="Contacts").click()
+    page.get_by_role("link", name="Add a contact").click()
+    page.get_by_label("Phone").fill("0201234596")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="233201234596")).to_be_visible()
+    page.get_by_role("link", name="Contacts").first.click()
+    row = page.get_by_role("row").filter(has_text="233201234596")
+    expect(row).to_be_visible()
+    expect(row.get_by_text("reach", exact=True)).to_be_visible(visible=width != NARROW)
     page.context.close()

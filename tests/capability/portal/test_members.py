@@ -6,9 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph import accounts, users
-from heliograph.accounts import audit_log
 from heliograph.base import clock
-from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.portal.sign_in.mailer import Mailer
 from heliograph.users import Role, members, sign_ins
@@ -109,24 +107,6 @@ def test_an_invitation_that_is_withdrawn_or_old_or_replaced_leads_nowhere(
         stranger.get("/portal/sign-in")
         assert stranger.post(link).status_code == 401
     assert roles(db, amina_id) == {EMAIL: "owner"}
-
-
-def test_who_withdraws_an_invitation_that_was_accepted_is_told_who_is_a_member_now(
-    visitor: Visitor, stranger: Visitor, post: Post, db: Database, amina_id: str, home: str
-) -> None:
-    """The owner's page is older than that: nobody may believe that the invited one stays out."""
-    do(visitor, home, "invite", email=KOFI, role="developer")
-    post.goes_out()
-    visitor.get(f"{home}/members")
-    stranger.get(post.box.link())
-    assert stranger.post(post.box.link()).status_code == 303
-    visitor.page = visitor.post(f"{home}/members", {"do": "withdraw", "email": KOFI})
-    assert visitor.page.status_code == 400
-    assert "invitation was accepted meanwhile: remove the member in the list" in visitor.page.text
-    assert roles(db, amina_id) == {EMAIL: "owner", KOFI: "developer"}
-    with db.read() as tx:
-        logged = audit_log.page(tx, amina_id, PageWanted(10, None))
-    assert [each.entry.action for each in logged] == ["member.join", "member.invite"]
 
 
 def test_an_invitation_gives_nobody_else_a_way_in(

@@ -100,3 +100,19 @@ def test_what_is_gone_is_not_changed(visitor: Visitor, home: str, there: There) 
     refused = visitor.post(endpoint, {"do": "disable"})
     assert refused.status_code == 404
     assert re.search(r"There is no (such )?webhook endpoint", refused.text)
+
+
+def test_an_invitation_that_was_accepted_is_not_withdrawn_and_the_page_says_who_came_in(
+    visitor: Visitor, db: Database, amina_id: str, home: str, invitation: None
+) -> None:
+    """The owner's page is older than that: nobody may believe that the invited one stays out."""
+    assert INVITED in visitor.get(f"{home}/members").text
+    with db.write() as tx:
+        user = users.add(tx, INVITED, now_ms=clock.now_ms())
+        users.set_role(tx, user.id, amina_id, Role.VIEWER, now_ms=clock.now_ms())
+    before = _audited(db, amina_id)
+    refused = visitor.post(f"{home}/members", {"do": "withdraw", "email": INVITED})
+    assert refused.status_code == 400
+    assert "invitation was accepted meanwhile: remove the member in the list" in refused.text
+    assert f"Remove {INVITED}?" in refused.text
+    assert _audited(db, amina_id) == before

@@ -79,7 +79,7 @@ def ask_release(
     """Shows a reserved name, and the form that releases it. Without a name it leads to the list.
     Raises NotFound.
     """
-    asked = {**dict(request.sent.query), **request.sent.form}
+    asked = request.sent.all_fields
     if not asked.get("sender"):
         return RedirectResponse(RESERVED, SEE_OTHER, HEADERS)
     found = reserved_names.find_reserved(tx, asked["sender"])

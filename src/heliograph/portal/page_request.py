@@ -76,6 +76,13 @@ class SentFields(NamedTuple):
     files: Sequence[SentFile] = ()
 
     @property
+    def all_fields(self) -> dict[str, str]:
+        """Returns the parameters of the query and the fields of the form. A field that both have is
+        the form's.
+        """
+        return {**dict(self.query), **self.form}
+
+    @property
     def file(self) -> bytes:
         """Returns the content of the only file, which is empty if there is none."""
         return self.files[0].content if self.files else b""

@@ -128,7 +128,7 @@ def ask_unblock(
     """Shows what is refused, and the form that lets it go. Without an account it leads to the list.
     Raises NotFound.
     """
-    asked = {**dict(request.sent.query), **request.sent.form}
+    asked = request.sent.all_fields
     if not asked.get("account"):
         return RedirectResponse(ABUSE, SEE_OTHER, HEADERS)
     account = accounts.with_text_id(tx, asked.get("account", ""))

@@ -200,7 +200,7 @@ def _matched(
 
 
 def _typed_message_id(request: PageRequest) -> str:
-    return {**dict(request.sent.query), **request.sent.form}.get("receipt", "")[:RECEIPT_ID_MAX]
+    return request.sent.all_fields.get("receipt", "")[:RECEIPT_ID_MAX]
 
 
 def _receipt(tx: Connection, request: PageRequest) -> ChosenReceipt:

@@ -31,7 +31,7 @@ def show_form(
     visit.require(tx, Right.MONEY)
     visit.require_fresh(request.now_ms)
     held = wallet.wallet_of(tx, visit.account.id)
-    typed = {**dict(request.sent.query), **request.sent.form}
+    typed = request.sent.all_fields
     quote: CreditsOffer | None = None
     price = _price(tx, held.currency)
     wrong = list(errors)

@@ -2,17 +2,14 @@
 
 from typing import Final
 
-from heliograph.console import (
+from heliograph.console import approvals, live_approvals, log_pages, reserved_names
+from heliograph.console.abuse_pages import abuse
+from heliograph.console.account_pages import (
     account_closing,
     account_limits,
-    account_pages,
     account_quotas,
-    approvals,
-    live_approvals,
-    log_pages,
-    reserved_names,
+    accounts,
 )
-from heliograph.console.abuse_pages import abuse
 from heliograph.console.alert_pages import alert_list, alert_recipients, alert_rules
 from heliograph.console.carrier_pages import (
     bind_trials,
@@ -136,12 +133,12 @@ PAGES: Final = (
             OperatorRight.APPROVE, reserved_names.release, reserved_names.ask_release
         ),
     ),
-    page_route(ACCOUNTS, page_for_operators(account_pages.show_list)),
-    page_route(ACCOUNT, page_for_operators(account_pages.show_account)),
+    page_route(ACCOUNTS, page_for_operators(accounts.show_list)),
+    page_route(ACCOUNT, page_for_operators(accounts.show_account)),
     form_route(
         ACCOUNT,
         form_for_operators(
-            OperatorRight.ACCOUNTS, account_pages.change, account_pages.show_account, is_fresh=True
+            OperatorRight.ACCOUNTS, accounts.change, accounts.show_account, is_fresh=True
         ),
     ),
     page_route(f"{ACCOUNT}/limits", page_for_operators(account_limits.show_limits)),
@@ -161,11 +158,11 @@ PAGES: Final = (
     ),
     form_route(
         f"{ACCOUNT}/see",
-        form_for_operators(OperatorRight.SEE, seen_portal.begin, account_pages.show_account),
+        form_for_operators(OperatorRight.SEE, seen_portal.begin, accounts.show_account),
     ),
     form_route(
         f"{ACCOUNT}/leave",
-        form_for_operators(OperatorRight.LOOK, seen_portal.leave, account_pages.show_account),
+        form_for_operators(OperatorRight.LOOK, seen_portal.leave, accounts.show_account),
     ),
     *seen_portal.seen_pages(),
     page_route(MESSAGES, page_for_operators(found_messages.show_list)),

@@ -11,8 +11,8 @@ from heliograph.accounts import Account, status_history
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
-from heliograph.console.account_days import days_of
 from heliograph.console.account_history import history_of
+from heliograph.console.account_pages.account_days import days_of
 from heliograph.console.navigation import ACCOUNTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of

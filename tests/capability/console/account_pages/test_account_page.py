@@ -7,7 +7,7 @@ from heliograph import connect, plugin, senders, users
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.connect import CustomerRequest
-from heliograph.console.account_pages import BELOW_MAX, SHOWN_MAX
+from heliograph.console.account_pages.accounts import BELOW_MAX, SHOWN_MAX
 from heliograph.database.database import Database
 from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.messages.tables import QUARTER_MS

@@ -1,0 +1,1 @@
+"""Shows pages about one account: what it is, may do, keeps and has, and how it ends."""

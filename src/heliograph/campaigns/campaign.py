@@ -95,6 +95,11 @@ _COLUMNS: Final = [
 ]
 
 
+def needs_filling(campaign: Campaign) -> bool:
+    """Returns whether each contact's text has to be made. The numbers of a file have theirs."""
+    return campaign.audience.kind != "numbers" and campaign.template.plain is None
+
+
 def text_id(campaign: Campaign) -> str:
     """Returns the campaign's id in text form, `cmp_…`."""
     return ids.text_of_raw(CAMPAIGN_PREFIX, campaign.id)

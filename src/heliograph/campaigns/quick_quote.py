@@ -8,15 +8,20 @@ from sqlalchemy.engine import Connection
 
 from heliograph.campaigns import states
 from heliograph.campaigns.audience import members
+from heliograph.campaigns.audience.fill_in import Filling
 from heliograph.campaigns.audience.price import Quote, pricing_of
-from heliograph.campaigns.audience.recipients import WrittenRecipients
+from heliograph.campaigns.audience.recipients import AudienceChunk, WrittenRecipients
 from heliograph.campaigns.audience.sample import Stratum, price_sample, price_stratum
-from heliograph.campaigns.campaign import Campaign
-from heliograph.campaigns.lifecycle import estimate
+from heliograph.campaigns.campaign import Campaign, needs_filling
 from heliograph.database.database import Database
 from heliograph.wallet import wallet_of
 
 DIGITS_KEPT: Final = 2  # of an estimated figure: a sample of 1,000 is not that exact
+# People of an audience whose price is exact; more are estimated. A page takes 0.1 s at most for it.
+# The database adds up those whose texts are known; the others' texts are filled in one by one.
+ADDED_UP_MAX: Final = 30_000
+FILLED_IN_MAX: Final = 3_000
+PRICED_WHEN_ASKED_MAX: Final = 50_000  # 0.9 s at most, for somebody who waits for the exact price
 
 
 class QuickQuote(NamedTuple):
@@ -42,6 +47,12 @@ class QuickQuote(NamedTuple):
         )
 
     @property
+    def can_be_exact(self) -> bool:
+        """Returns whether `may_take_longer` would probably find the exact price instead."""
+        looked_at = self.quote.people + self.quote.opted_out
+        return self.estimated_from is not None and looked_at <= PRICED_WHEN_ASKED_MAX
+
+    @property
     def credits_left(self) -> int:
         """Returns what the wallet would hold afterwards, as a page shows it. It is negative if the
         wallet holds too little.
@@ -50,25 +61,30 @@ class QuickQuote(NamedTuple):
         return left if self.estimated_from is None else rounded(left)
 
 
-def quick_quote(db: Database, campaign: Campaign, *, exact_up_to: int) -> QuickQuote:
-    """Returns what a campaign would cost now. An audience of more than `exact_up_to` people is
-    estimated. It opens transactions, so none may be open.
+def quick_quote(db: Database, campaign: Campaign, *, may_take_longer: bool = False) -> QuickQuote:
+    """Returns what a campaign would cost now. A large audience is estimated; with
+    `may_take_longer`, only one of more than PRICED_WHEN_ASKED_MAX people. It opens a transaction,
+    so none may be open.
 
     Raises WrongState when the campaign was launched already.
     """
     states.require_one_of(campaign.status, states.STARTABLE, "be estimated")
+    fills_in = needs_filling(campaign)
+    exact_up_to = FILLED_IN_MAX if fills_in else ADDED_UP_MAX
+    if may_take_longer:
+        exact_up_to = PRICED_WHEN_ASKED_MAX
     with db.read() as tx:
         pricing = pricing_of(tx, campaign)
         available = wallet_of(tx, campaign.account_id).sms_credits
+        estimated_from = None
         if _people_up_to(tx, campaign, exact_up_to + 1) > exact_up_to:
-            looked_at = price_sample(tx, campaign, pricing)
-            return QuickQuote(pricing.quote(available), looked_at)
-        has_tags = campaign.audience.kind == "tags"
-        people = members.read_up_to(tx, campaign, exact_up_to) if has_tags else ()
-    if not has_tags:
-        return QuickQuote(estimate(db, campaign))
-    price_stratum(campaign.template, Stratum(1, people), pricing)
-    return QuickQuote(pricing.quote(available))
+            estimated_from = price_sample(tx, campaign, pricing)
+        elif fills_in:
+            people = members.read_up_to(tx, campaign, exact_up_to)
+            price_stratum(campaign.template, Stratum(1, people), pricing)
+        else:
+            pricing.add(_add_up(tx, campaign, pricing.digits), Filling(campaign.template))
+    return QuickQuote(pricing.quote(available), estimated_from)
 
 
 def rounded(figure: int) -> int:
@@ -80,3 +96,10 @@ def _people_up_to(tx: Connection, campaign: Campaign, most: int) -> int:
     if campaign.audience.kind == "numbers":
         return WrittenRecipients(campaign).size(tx, most=most)
     return members.count_up_to(tx, campaign, most)
+
+
+def _add_up(tx: Connection, campaign: Campaign, digits: int) -> AudienceChunk:
+    if campaign.audience.kind == "numbers":
+        segments = campaign.template.plain_segments
+        return WrittenRecipients(campaign).add_up(tx, digits, segments)
+    return members.add_up(tx, campaign, digits)

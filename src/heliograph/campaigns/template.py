@@ -73,6 +73,14 @@ class Template(NamedTuple):
             else None
         )
 
+    @property
+    def plain_segments(self) -> int:
+        """Returns the segments of the text that everybody gets. It is 0 when the text has
+        placeholders, and when it cannot be sent, which no draft has.
+        """
+        of_all = None if self.plain is None else counted(self.plain)
+        return of_all.segments if isinstance(of_all, FilledText) else 0
+
     def fill(self, values: Mapping[str, str]) -> str:
         """Fills in the values; an empty value counts as none."""
         return "".join(

@@ -205,6 +205,7 @@ PAGES: Final = (
     form_route(CAMPAIGN, campaigns.change),
     page_route(f"{CAMPAIGN}/launch", long_page_for_members(campaigns.show_launch)),
     form_route(f"{CAMPAIGN}/launch", campaigns.launch),
+    form_route(f"{CAMPAIGN}/launch/price", campaigns.price_launch),
     page_route(f"{OF_ACCOUNT}/reports", page_for_members(reports.show_report)),
     page_route(f"{OF_ACCOUNT}/reports/file", page_for_members(reports.download_table)),
     page_route(f"{OF_ACCOUNT}/money", page_for_members(money.show_ledger)),

@@ -2,22 +2,24 @@
 wherever its people are among all contacts, and a large one by a sample.
 """
 
+from importlib import import_module
 from typing import Any, Final
 
 import pytest
 import sqlalchemy as sa
 
 from heliograph import campaigns
-from heliograph.campaigns import Campaign, previews
+from heliograph.campaigns import previews
 from heliograph.campaigns.quick_quote import rounded
 from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
 from tests.support.capability.campaigns import add_contacts, write_down, write_down_file
 from tests.support.factories import grant, open_route, phones
 
+# the module; the package has its function under the same name
+quick_quotes: Final = import_module("heliograph.campaigns.quick_quote")
 MANY: Final = 18_000  # so that PostgreSQL has them in three search buckets
 FIRST: Final = 9_000  # stored in one transaction, and so in one bucket or two
-EXACT_UP_TO: Final = 5_000
 TEXT: Final = "Hi {name}, {shop|our shop} is open."
 
 
@@ -38,8 +40,13 @@ def crowd(db: Database, amina_id: str) -> None:
         add_contacts(db, amina_id, people[start:end])
 
 
-def _quick(db: Database, campaign: Campaign) -> campaigns.QuickQuote:
-    return campaigns.quick_quote(db, campaign, exact_up_to=EXACT_UP_TO)
+@pytest.fixture(autouse=True)
+def _lower_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets pages price 5,000 people at most, in either way, so that more of them are quick to
+    make.
+    """
+    monkeypatch.setattr(quick_quotes, "ADDED_UP_MAX", 5_000)
+    monkeypatch.setattr(quick_quotes, "FILLED_IN_MAX", 5_000)
 
 
 @pytest.mark.usefixtures("crowd")
@@ -48,12 +55,12 @@ def test_a_few_among_many_contacts_are_priced_exactly_and_shown(
 ) -> None:
     for tags in (["few"], ["few", "none"], ['"few"'], ["fe"]):
         draft = write_down(db, amina_id, tags=tags, message=TEXT)
-        assert _quick(db, draft) == (campaigns.estimate(db, draft), None)
+        assert campaigns.quick_quote(db, draft) == (campaigns.estimate(db, draft), None)
     few = write_down(db, amina_id, tags=["few"], message=TEXT)
-    quote = _quick(db, few).quote
+    quote = campaigns.quick_quote(db, few).quote
     assert (quote.recipients, quote.opted_out, quote.segments) == (9, 1, 11)
     plain = write_down(db, amina_id, tags=["few"])
-    assert _quick(db, plain).quote == campaigns.estimate(db, plain)
+    assert campaigns.quick_quote(db, plain).quote == campaigns.estimate(db, plain)
     with db.read() as tx:
         shown = previews.samples(tx, few)
         assert [sample.phone for sample in shown] == sorted({sample.phone for sample in shown})
@@ -75,7 +82,7 @@ def test_a_large_audience_is_estimated_from_a_sample_of_all_of_it(
     ]
     for fields in audiences:
         draft = write_down(db, amina_id, message=TEXT, **fields)
-        exact, quick = campaigns.estimate(db, draft), _quick(db, draft)
+        exact, quick = campaigns.estimate(db, draft), campaigns.quick_quote(db, draft)
         assert quick.estimated_from is not None
         assert 10 < quick.estimated_from < 2_100
         for of_sample, of_all in (
@@ -97,7 +104,7 @@ def test_contacts_that_were_deleted_are_in_no_estimate(db: Database, amina_id: s
         newer = sa.select(contacts.c.id).where(contacts.c.phone % 3 == 0)
         tx.execute(sa.delete(contacts).where(contacts.c.id.in_(older) | contacts.c.id.in_(newer)))
     draft = write_down(db, amina_id, message=TEXT)
-    assert _quick(db, draft).quote.recipients == pytest.approx(MANY / 3, rel=0.15)
+    assert campaigns.quick_quote(db, draft).quote.recipients == pytest.approx(MANY / 3, rel=0.15)
 
 
 def test_the_numbers_of_a_long_file_are_estimated_too(db: Database, amina_id: str) -> None:
@@ -105,12 +112,34 @@ def test_the_numbers_of_a_long_file_are_estimated_too(db: Database, amina_id: st
     grant(db, amina_id, 10)
     lines = [f"{phone},{'x' * 159 * (place % 2)}" for place, phone in enumerate(phones(6_000))]
     long = write_down_file(db, amina_id, lines, columns="phone,why", message="A{why}B")
-    exact, quick = campaigns.estimate(db, long), _quick(db, long)
+    exact, quick = campaigns.estimate(db, long), campaigns.quick_quote(db, long)
     assert quick.estimated_from == 1_000
     assert quick.quote.recipients == exact.recipients == 6_000
     assert quick.quote.segments == pytest.approx(exact.segments, rel=0.05)
     short = write_down_file(db, amina_id, lines[:20], columns="phone,why", message="A{why}B")
-    assert _quick(db, short) == (campaigns.estimate(db, short), None)
+    assert campaigns.quick_quote(db, short) == (campaigns.estimate(db, short), None)
+
+
+@pytest.mark.usefixtures("crowd")
+def test_whoever_asks_for_the_exact_price_gets_it(
+    db: Database, amina_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"{phone},{'x' * 159 * (place % 2)}" for place, phone in enumerate(phones(6_000))]
+    everybody: dict[str, Any] = {}
+    drafts = [
+        *(
+            write_down(db, amina_id, message=message, **fields)
+            for message in (TEXT, "Open at nine.")
+            for fields in (everybody, {"tags": ["half"]})
+        ),
+        write_down_file(db, amina_id, lines, columns="phone,why", message="A{why}B"),
+    ]
+    for draft in drafts:
+        assert campaigns.quick_quote(db, draft).estimated_from is not None
+        exact = campaigns.quick_quote(db, draft, may_take_longer=True)
+        assert exact == (campaigns.estimate(db, draft), None)
+    monkeypatch.setattr(quick_quotes, "PRICED_WHEN_ASKED_MAX", MANY - 1)
+    assert campaigns.quick_quote(db, drafts[0], may_take_longer=True).estimated_from is not None
 
 
 def test_an_estimated_figure_has_two_digits() -> None:

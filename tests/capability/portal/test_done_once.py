@@ -84,6 +84,7 @@ OTHERS: Final[Mapping[str, str]] = {
     "contacts/tags": SAME_TWICE,
     "senders/{sender}": SAME_TWICE,
     "campaigns/{campaign}/launch": "what is launched is launched no second time",
+    "campaigns/{campaign}/launch/price": "it only asks what a launch would cost",
     "money/low": SAME_TWICE,
     "keys/{key}/revoke": SAME_TWICE,
     "settings": SAME_TWICE,

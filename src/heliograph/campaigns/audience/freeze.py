@@ -21,8 +21,7 @@ from heliograph.campaigns.audience.recipients import (
     WrittenRecipients,
     store,
 )
-from heliograph.campaigns.campaign import Campaign
-from heliograph.campaigns.template import FilledText, counted
+from heliograph.campaigns.campaign import Campaign, needs_filling
 from heliograph.database.database import Database
 
 # 0.1 s; nobody waits for it, and so many groups at most are in memory
@@ -39,7 +38,7 @@ def freeze(lock: AudienceLock, campaign: Campaign, pricing: Pricing, tell: Tell)
     """
     if campaign.audience.kind != "numbers":
         clear(lock, campaign)
-    if _needs_filling(campaign):
+    if needs_filling(campaign):
         with _ReadAhead(lock.db, campaign, lock.size) as ahead, _WriteBehind(lock) as behind:
             _go(lambda after: _fill_in(ahead, campaign, pricing, behind), pricing, tell)
         return
@@ -53,7 +52,7 @@ def freeze(lock: AudienceLock, campaign: Campaign, pricing: Pricing, tell: Tell)
 
 def read_through(db: Database, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
     """Reads the audience as it is now."""
-    if _needs_filling(campaign):
+    if needs_filling(campaign):
         with _ReadAhead(db, campaign, PEOPLE_PER_LOOK) as ahead:
             _go(lambda after: _fill_in(ahead, campaign, pricing, None), pricing, tell)
         return
@@ -90,9 +89,7 @@ def _chunk_reader(
     campaign: Campaign, pricing: Pricing, size: int, *, write: bool
 ) -> Callable[[Connection, int], AudienceChunk | None]:
     """Returns what takes the next chunk behind a number, when no texts have to be filled in."""
-    plain = campaign.template.plain
-    of_all = counted(plain) if plain is not None else None
-    segments = of_all.segments if isinstance(of_all, FilledText) else 0
+    segments = campaign.template.plain_segments
     people = (
         WrittenRecipients(campaign) if campaign.audience.kind == "numbers" else Contacts(campaign)
     )
@@ -105,11 +102,6 @@ def _without_texts(
     campaign: Campaign, chunk: AudienceChunk | None
 ) -> tuple[AudienceChunk, Filling] | None:
     return None if chunk is None else (chunk, Filling(campaign.template))
-
-
-def _needs_filling(campaign: Campaign) -> bool:
-    """Returns whether each contact's text has to be made."""
-    return campaign.audience.kind != "numbers" and campaign.template.plain is None
 
 
 class _ReadAhead:

@@ -12,13 +12,17 @@ from heliograph.base.json import encode
 from heliograph.campaigns.audience.recipients import (
     OPTED_OUT,
     REACHED,
+    AudienceChunk,
     AudienceMember,
+    chunk_of,
+    groups_of,
     has_any,
     of_account,
 )
 from heliograph.campaigns.audience.refused_phones import refuses
-from heliograph.campaigns.campaign import AudienceHolder
+from heliograph.campaigns.campaign import AudienceHolder, Campaign
 from heliograph.contacts.tables import contact_shelves, contacts
+from heliograph.database.reads import records_of
 
 # of an audience, among whom one is looked for who has not opted out
 SAMPLED_MAX: Final = 5_000
@@ -34,11 +38,23 @@ def count_up_to(tx: Connection, holder: AudienceHolder, most: int) -> int:
     return int(tx.execute(sa.select(sa.func.count()).select_from(found)).scalar_one())
 
 
+def add_up(tx: Connection, campaign: Campaign, digits: int) -> AudienceChunk:
+    """Returns all of the audience as one chunk, grouped by their first `digits` digits, when
+    everybody's text has the same segments.
+    """
+    found = in_audience(tx, campaign).subquery("found")
+    reach = reach_of(campaign, found.c.phone)
+    people = sa.select(found.c.phone, found.c.country_code, reach).subquery("people")
+    groups = groups_of(people.c.phone, people, digits, campaign.template.plain_segments)
+    return chunk_of(tx.execute(groups).all()) or AudienceChunk(0, 0, 0, [])
+
+
 def read_up_to(tx: Connection, holder: AudienceHolder, most: int) -> list[AudienceMember]:
     """Returns at most `most` contacts of the audience, with those who opted out."""
     found = in_audience(tx, holder).limit(most).subquery("found")
-    rows = tx.execute(sa.select(*found.c, reach_of(holder, found.c.phone)))
-    return [AudienceMember(**row._asdict()) for row in rows]
+    reach = reach_of(holder, found.c.phone)
+    told = (found.c.country_code, found.c.name, found.c.custom)
+    return records_of(AudienceMember, tx.execute(sa.select(found.c.phone, reach, *told)))
 
 
 def first_reached(tx: Connection, holder: AudienceHolder, most: int) -> list[AudienceMember]:

@@ -103,9 +103,7 @@ class Contacts:
         """
         part = self._next(tx, after, size, contacts.c.country_code).cte("part")
         reached = part.c.reach == _REACHED
-        found = sa.select(
-            part.c.reach, *_group_columns(part.c.phone, part.c.country_code, digits, segments)
-        ).group_by(sa.text("1, 2, 3"))
+        found = groups_of(part.c.phone, part, digits, segments)
         writing = sa.insert(campaign_recipients).from_select(
             ["group_id", "recipient", "country_code"],
             sa.select(sa.literal(self._campaign.group_id), part.c.phone, part.c.country_code).where(
@@ -113,9 +111,9 @@ class Contacts:
             ),
         )
         if write and tx.dialect.name == "postgresql":  # one look at the contacts does for both
-            chunk = _chunk(tx.execute(found.add_cte(writing.cte("written"))).all())
+            chunk = chunk_of(tx.execute(found.add_cte(writing.cte("written"))).all())
         else:
-            chunk = _chunk(tx.execute(found).all())
+            chunk = chunk_of(tx.execute(found).all())
             if write and chunk is not None:
                 tx.execute(writing)
         if write and chunk is not None:
@@ -209,23 +207,16 @@ class WrittenRecipients:
             )
             tx.execute(other.values(opted_out=sa.not_(table.opted_out)))
             is_out = table.opted_out
-        reach = sa.case((is_out, _OPTED_OUT), else_=_REACHED).label("reach")
-        part = (
-            sa.select(table.recipient, table.country_code, table.segments, reach)
-            .where(*self._within(after, upto))
-            .cte("part")
-        )
-        counted = sa.func.coalesce(part.c.segments, segments)
-        found = _chunk(
-            tx.execute(
-                sa.select(
-                    part.c.reach,
-                    *_group_columns(part.c.recipient, part.c.country_code, digits, counted),
-                ).group_by(sa.text("1, 2, 3"))
-            ).all()
-        )
+        found = self._groups(tx, self._within(after, upto), is_out, digits, segments)
         # somebody may just have erased them
         return AudienceChunk(upto, 0, 0, []) if found is None else found
+
+    def add_up(self, tx: Connection, digits: int, segments: int) -> AudienceChunk:
+        """Returns all recipients as one chunk, grouped by their first `digits` digits. `segments`
+        counts the segments of a text that everybody gets.
+        """
+        found = self._groups(tx, [self._group], self._refuses, digits, segments)
+        return found or AudienceChunk(0, 0, 0, [])
 
     def text_of(self, tx: Connection, phone: int) -> str | None:
         """Returns the text of the recipient with this number, else of the first who gets one."""
@@ -263,6 +254,24 @@ class WrittenRecipients:
         if upto is not None:
             tx.execute(sa.delete(campaign_recipients).where(*self._within(after, upto)))
         return upto
+
+    def _groups(
+        self,
+        tx: Connection,
+        within: Sequence[sa.ColumnElement[bool]],
+        is_out: sa.ColumnElement[bool],
+        digits: int,
+        segments: int,
+    ) -> AudienceChunk | None:
+        table = campaign_recipients.c
+        reach = sa.case((is_out, _OPTED_OUT), else_=_REACHED).label("reach")
+        part = (
+            sa.select(table.recipient, table.country_code, table.segments, reach)
+            .where(*within)
+            .cte("part")
+        )
+        counted = sa.func.coalesce(part.c.segments, segments)
+        return chunk_of(tx.execute(groups_of(part.c.recipient, part, digits, counted)).all())
 
     def _last_of_chunk(self, tx: Connection, after: int, size: int) -> int | None:
         recipient = campaign_recipients.c.recipient
@@ -321,27 +330,26 @@ def of_account(campaign: AudienceHolder, of: Any = contacts.c) -> sa.ColumnEleme
     return sa.and_(of.account_id == campaign.account_id, of.sandbox == sa.literal(campaign.sandbox))
 
 
-def _group_columns(
+def groups_of(
     number: sa.ColumnElement[int],
-    country_code: sa.ColumnElement[str | None],
+    people: sa.FromClause,
     digits: int,
     segments: sa.ColumnElement[int] | int,
-) -> list[sa.ColumnElement[Any]]:
-    """Returns what `_chunk` reads beside `reach`."""
+) -> sa.Select[Any]:
+    """Selects groups of people, for `chunk_of`. `people` has their `reach` and `country_code`."""
     first = sa.func.substr(sa.cast(number, sa.Text), 1, sa.literal_column(str(digits)))
-    return [
+    return sa.select(
+        people.c.reach,
         first.label("first_digits"),
-        country_code.label("country_code"),
+        people.c.country_code.label("country_code"),
         sa.func.count().label("people"),
         sa.func.sum(segments).label("segments"),
         sa.func.max(number).label("highest"),
-    ]
+    ).group_by(sa.text("1, 2, 3"))
 
 
-def _chunk(rows: Sequence[Any]) -> AudienceChunk | None:
-    """Returns the chunk of people who are counted together: `reach`, and what `_group_columns`
-    names.
-    """
+def chunk_of(rows: Sequence[Any]) -> AudienceChunk | None:
+    """Returns the chunk of people whom `groups_of` has selected, or None when there is nobody."""
     if not rows:
         return None
     return AudienceChunk(

@@ -27,7 +27,7 @@ from heliograph.campaigns.audience.recipients import (
 )
 from heliograph.campaigns.campaign import AudienceHolder, Campaign
 from heliograph.campaigns.tables import campaign_recipients
-from heliograph.campaigns.template import FilledText, Template, counted
+from heliograph.campaigns.template import Template
 from heliograph.contacts.tables import contacts
 
 LOOKED_AT: Final = 1_000  # people in all; a page fills their texts in within 20 ms
@@ -69,12 +69,11 @@ def price_stratum(template: Template, stratum: Stratum, pricing: Pricing) -> Non
 def _recipients(
     template: Template, filling: Filling, people: Sequence[AudienceMember]
 ) -> list[CampaignRecipient]:
-    plain = template.plain
-    of_all = counted(plain) if plain is not None else None
-    if not isinstance(of_all, FilledText):
+    segments = template.plain_segments
+    if not segments:
         return filling.recipients(people)
     return [
-        CampaignRecipient(person.phone, person.country_code, segments=of_all.segments)
+        CampaignRecipient(person.phone, person.country_code, segments=segments)
         for person in people
         if person.reach == REACHED
     ]
@@ -89,9 +88,7 @@ def _weighted(groups: Sequence[Group], weight: int) -> list[Group]:
 
 def _price_numbers(tx: Connection, campaign: Campaign, pricing: Pricing) -> int:
     """Adds what the numbers of a file cost. Their texts are stored, or all get the same."""
-    plain = campaign.template.plain
-    of_all = counted(plain) if plain is not None else None
-    segments = of_all.segments if isinstance(of_all, FilledText) else 0
+    segments = campaign.template.plain_segments
     step = max(1, WrittenRecipients(campaign).size(tx) // LOOKED_AT)
     table, place = campaign_recipients.c, sa.func.row_number()
     placed = (

@@ -33,10 +33,6 @@ from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.users import Right
 
-# People of an audience who are priced one by one; more are estimated. The page of a campaign
-# takes 0.1 s at most for it. The question before a launch may take 0.7 s: it decides about money.
-PRICED_ON_PAGE_MAX: Final = 5_000
-PRICED_AT_LAUNCH_MAX: Final = 50_000
 OVER: Final = (states.COMPLETED, states.CANCELED, states.FAILED)
 # by the buttons of a campaign's page
 MADE_BY: Final = {"pause": states.PAUSED, "resume": states.SENDING, "cancel": states.CANCELED}
@@ -80,18 +76,26 @@ def show_campaign(request: PageRequest, visit: Visit) -> Response:
 
 
 def show_launch(request: PageRequest, visit: Visit) -> Response:
-    """Shows what a launch would send and take, and the button for it."""
+    """Shows what a launch would send and take, and the button for it. The price of a large audience
+    is estimated, and a button asks for the exact one.
+    """
     return _render_launch(request, visit)
+
+
+def price_launch(request: PageRequest) -> Response:
+    """Asks the same as `show_launch`, with the exact price, which takes longer."""
+    with request.db.read() as tx:
+        visit = _require(tx, request)
+    return _render_launch(request, visit, may_take_longer=True)
 
 
 def launch(request: PageRequest) -> Response:
     """Prices a campaign and lets the running service launch it."""
     with request.db.read() as tx:
-        visit = visit_of(tx, request)
-        visit.require(tx, Right.CAMPAIGNS)
+        visit = _require(tx, request)
         campaign = of_account(tx, request.path["campaign"], visit)
     try:
-        quick = campaigns.quick_quote(request.db, campaign, exact_up_to=PRICED_AT_LAUNCH_MAX)
+        quick = campaigns.quick_quote(request.db, campaign, may_take_longer=True)
         with request.db.write() as tx:
             _require(tx, request)
             is_started = campaigns.start_soon(
@@ -109,7 +113,7 @@ def launch(request: PageRequest) -> Response:
         with request.db.read() as tx:
             campaign = of_account(tx, request.path["campaign"], visit)
         if not _is_done(campaign, "launch"):
-            return _render_launch(request, visit, refusal)
+            return _render_launch(request, visit, refusal, may_take_longer=True)
         is_started = False
     return _redirect_to(visit, campaign, None if is_started else DoneNotice.DONE_ALREADY)
 
@@ -199,7 +203,7 @@ def render_campaign(
             if tally.failed
             else None,
         }
-    quick = _quick_quote(request, campaign, exact_up_to=PRICED_ON_PAGE_MAX) if is_open else None
+    quick = _quick_quote(request, campaign) if is_open else None
     errors = {error.field: error.message for error in refusal.fields} if refusal else {}
     form = request.sent.form
     return page(
@@ -214,7 +218,6 @@ def render_campaign(
         quote=quick and quick.shown,
         estimated_from=quick and quick.estimated_from,
         credits_left=quick.credits_left if quick else 0,
-        priced_at_launch_max=PRICED_AT_LAUNCH_MAX,
         unfilled=previews.unfilled_of(quick.quote) if quick else _NOTHING_UNFILLED,
         is_open=is_open,
         is_starting=is_starting,
@@ -234,14 +237,18 @@ def render_campaign(
 
 
 def _render_launch(
-    request: PageRequest, visit: Visit, refusal: ServiceError | None = None
+    request: PageRequest,
+    visit: Visit,
+    refusal: ServiceError | None = None,
+    *,
+    may_take_longer: bool = False,
 ) -> Response:
     with request.db.read() as tx:
         visit.require(tx, Right.CAMPAIGNS)
         campaign = of_account(tx, request.path["campaign"], visit)
     quick = None
     try:
-        quick = campaigns.quick_quote(request.db, campaign, exact_up_to=PRICED_AT_LAUNCH_MAX)
+        quick = campaigns.quick_quote(request.db, campaign, may_take_longer=may_take_longer)
     except Conflict as error:
         refusal = refusal or error
     return page(
@@ -254,19 +261,18 @@ def _render_launch(
         quote=quick and quick.shown,
         estimated_from=quick and quick.estimated_from,
         credits_left=quick.credits_left if quick else 0,
+        can_be_exact=quick and quick.can_be_exact and not may_take_longer,
         as_far_field=AS_FAR_FIELD,
         refusal=refusal,
     )
 
 
-def _quick_quote(
-    request: PageRequest, campaign: Campaign, *, exact_up_to: int
-) -> QuickQuote | None:
+def _quick_quote(request: PageRequest, campaign: Campaign) -> QuickQuote | None:
     """Returns what a campaign would cost now, or None if it was launched meanwhile. It opens
     transactions, so none may be open.
     """
     try:
-        return campaigns.quick_quote(request.db, campaign, exact_up_to=exact_up_to)
+        return campaigns.quick_quote(request.db, campaign)
     except states.WrongState:
         return None
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from io import BytesIO
 from itertools import permutations
 from typing import TypeAlias
+from zipfile import ZipFile
 
 import pytest
 
@@ -59,6 +60,26 @@ def test_contacts_and_campaigns_read_phones_from_the_same_column(header: str, ph
     mark = next(mark for mark in ",;\t" if mark in header)
     text = f"{header}\n{mark.join(row)}\n"
     assert contact_phones(text) == campaign_phones(text) == [row[phone]]
+
+
+@pytest.mark.parametrize("said", ["sep=;", "SEP=;\r", "\ufeffsep=;", "sep=,", "sep=\t"])
+def test_a_line_before_the_columns_says_what_stands_between_cells(said: str) -> None:
+    mark = said.rstrip("\r")[-1]
+    name = "a" + ",;\t".replace(mark, "") + "b"  # what would be taken for the mark without the line
+    text = f"{said}\nphone{mark}name\n233200000000{mark}{name}\n"
+    record = list(CsvReader(io.StringIO(text)).records)[-1]
+    assert record.cells == ["233200000000", name]
+    assert record.line == 3
+    assert contact_phones(text) == campaign_phones(text) == ["233200000000"]
+
+
+def test_a_workbook_is_named_as_one() -> None:
+    file = io.BytesIO()
+    with ZipFile(file, "w") as workbook:
+        workbook.writestr("xl/workbook.xml", "<workbook/>")
+    file.seek(0)
+    with pytest.raises(InvalidRequest, match="is a workbook; save it as CSV"):
+        CsvReader(text_of(file))
 
 
 def test_of_two_names_of_a_phone_column_the_same_one_counts_wherever_they_stand() -> None:

@@ -4,6 +4,7 @@ sheets (docs/decisions/contacts.md, C19).
 """
 
 import csv
+import re
 from collections.abc import Iterator
 from io import TextIOWrapper
 from itertools import chain
@@ -21,6 +22,8 @@ EMPTY_LINES_MAX: Final = 100  # before the first one that holds something, to fi
 NOT_UTF_8: Final = "is not UTF-8"
 # a byte order mark of UTF-16, where octets that are not UTF-8 were read as lone surrogates
 _UTF_16: Final = ("\udcff\udcfe", "\udcfe\udcff")
+_WORKBOOK: Final = "PK\x03\x04"  # how a ZIP file begins, and an XLSX or ODS workbook is one
+_DELIMITER_LINE: Final = re.compile(r"sep=([,;\t])\r?\n?", re.IGNORECASE)
 
 
 def text_of(octets: IO[bytes]) -> TextIO:
@@ -33,7 +36,7 @@ def text_of(octets: IO[bytes]) -> TextIO:
 class CsvReader:
     """Reads the text of a file, as `text_of` has returned it. `records` are those that hold
     something, with the cells as they stand there; `delimiter` was found in the first line that
-    holds something.
+    holds something. A line `sep=;` before all others says which it is, as spreadsheets write it.
 
     Raises InvalidRequest for a file in UTF-16, and while it is read for a line of more than
     LINE_MAX characters and where records cannot be told apart any more.
@@ -44,9 +47,16 @@ class CsvReader:
         begin = [first := next(lines, "")]
         if first.startswith(_UTF_16):
             raise InvalidRequest("The file is UTF-16; save it as UTF-8.")
+        if first.startswith(_WORKBOOK):
+            raise InvalidRequest("The file is a workbook; save it as CSV.")
+        said = _DELIMITER_LINE.fullmatch(first)
+        if said:
+            begin, first = ["\n"], ""  # it holds no record, and counts as a line
         while first and not first.strip() and len(begin) < EMPTY_LINES_MAX:
             begin.append(first := next(lines, ""))
-        self.delimiter = max(DELIMITERS, key=lambda delimiter: _fitness(first, delimiter))
+        self.delimiter = (
+            said[1] if said else max(DELIMITERS, key=lambda delimiter: _fitness(first, delimiter))
+        )
         self.records = _skip_empty(read_records(chain(begin, lines), self.delimiter))
 
     def first(self) -> Record | None:

@@ -21,6 +21,7 @@ from heliograph.campaigns.audience.recipients import (
 )
 from heliograph.campaigns.audience.refused_phones import refuses
 from heliograph.campaigns.campaign import AudienceHolder, Campaign
+from heliograph.contacts import ContactOwner, by_phones
 from heliograph.contacts.tables import contact_shelves, contacts
 from heliograph.database.reads import records_of
 
@@ -71,10 +72,11 @@ def person(tx: Connection, holder: AudienceHolder, phone: int) -> AudienceMember
     """Returns the contact with this number, else the first of the audience who has not opted
     out.
     """
-    its = sa.select(*TOLD).where(of_account(holder), contacts.c.phone == phone)
-    row = tx.execute(its).one_or_none()
-    if row is not None:
-        return AudienceMember(reach=REACHED, **row._asdict())
+    owner = ContactOwner(holder.account_id, holder.sandbox)
+    contact = by_phones(tx, owner, [str(phone)]).get(str(phone))
+    if contact is not None:
+        custom = encode(contact.custom).decode()
+        return AudienceMember(phone, REACHED, contact.country_code, contact.name, custom)
     return next(iter(first_reached(tx, holder, 1)), None)
 
 

@@ -24,6 +24,7 @@ from heliograph.users import Right
 
 TOLD_MAX: Final = 110  # characters of a value in the audit log, which holds two of them
 FIELDS: Final = ("name", "country_code", "time_zone", "countries", "daily_credits")
+SHOWN: Final = "shown_"  # how the names of fields begin that say what the form has shown
 
 
 def show_settings(
@@ -38,7 +39,8 @@ def show_settings(
         visit=visit,
         account=account,
         id=accounts.text_id(account),
-        typed=request.sent.form or _filled_with(account),
+        typed=request.sent.form or _filled_with(account) | _shown(account),
+        fields=FIELDS,
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
         may_change=visit.may(Right.SETTINGS),
@@ -47,10 +49,12 @@ def show_settings(
 
 
 def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
-    """Stores the settings, and shows them."""
+    """Stores the settings that were changed in the form, and shows them. What was left as the form
+    has shown it stays as it is now: somebody else may have changed it meanwhile.
+    """
     visit.require_fresh(request.now_ms)
     before = accounts.lock(tx, visit.account.id)
-    asked = accounts.read_owner_settings(_body(request), before)
+    asked = accounts.read_owner_settings(_body(request, before), before)
     accounts.rename(tx, before.id, asked.name)
     after = accounts.change(
         tx,
@@ -65,9 +69,14 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     return redirect(f"{visit.home}/settings", DoneNotice.SAVED)
 
 
-def _body(request: PageRequest) -> dict[str, Any]:
+def _body(request: PageRequest, account: Account) -> dict[str, Any]:
     """Returns what was filled in, with the countries one by one, whatever stands between them."""
-    body = with_numbers(body_of(request), "daily_credits")
+    sent, now = request.sent.form, _filled_with(account)
+    left = {field for field in FIELDS if sent.get(f"{SHOWN}{field}") == sent.get(field, "")}
+    typed = {name: value for name, value in body_of(request).items() if name in FIELDS}
+    kept = {field: now[field] for field in left if now[field]}
+    filled = {name: value for name, value in typed.items() if name not in left} | kept
+    body = with_numbers(filled, "daily_credits")
     if "countries" in body:
         body["countries"] = body["countries"].upper().replace(",", " ").split() or None
     return body
@@ -81,6 +90,11 @@ def _filled_with(account: Account) -> dict[str, str]:
         "countries": ", ".join(account.countries or ()),
         "daily_credits": "" if account.daily_credits is None else str(account.daily_credits),
     }
+
+
+def _shown(account: Account) -> dict[str, str]:
+    """Returns what the form shows, as its hidden fields say it again."""
+    return {f"{SHOWN}{field}": value for field, value in _filled_with(account).items()}
 
 
 def _changes_in_words(before: Account, after: Account) -> list[str]:

@@ -15,6 +15,7 @@ from heliograph.portal.page_request import DONE_COOKIE
 from heliograph.users import Role
 from heliograph.users.sign_ins import FRESH_MS
 from tests.support.factories import open_account
+from tests.support.portal.hostile import forms_of
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 GIVEN = {
@@ -62,6 +63,35 @@ def test_an_owner_changes_the_settings_and_the_audit_log_says_what_they_were(
     assert "countries: none → GH, NG" in details
     assert visitor.post(f"{home}/settings", GIVEN).status_code == 303
     assert len(entries(db, amina_id)) == 5  # nothing was changed the second time
+
+
+def test_a_form_puts_nothing_back_that_somebody_else_has_changed_meanwhile(
+    visitor: Visitor, db: Database, amina_id: str, home: str
+) -> None:
+    before = account_of(db, amina_id)
+    [form] = (
+        form
+        for form in forms_of(visitor.get(f"{home}/settings").text)
+        if form.action == f"{home}/settings"
+    )
+    shown = {name.removeprefix("shown_"): form.hidden[name] for name in form.hidden}
+    as_shown = form.hidden | {field: shown[field] for field in GIVEN}
+    theirs = {"name": "Amina Foods Ltd", "daily_credits": "500", "countries": "GH, NG"}
+    assert visitor.post(f"{home}/settings", as_shown | theirs).status_code == 303
+    mine = {"time_zone": "Africa/Lagos"}
+    assert visitor.post(f"{home}/settings", as_shown | mine).status_code == 303
+    assert account_of(db, amina_id) == before._replace(
+        name="Amina Foods Ltd",
+        daily_credits=500,
+        countries=("GH", "NG"),
+        time_zone="Africa/Lagos",
+    )
+    again = visitor.get(f"{home}/settings").text
+    [form] = (form for form in forms_of(again) if form.action == f"{home}/settings")
+    emptied = form.hidden | {"name": "Amina", "country_code": "GH", "time_zone": "UTC"}
+    refused = visitor.post(f"{home}/settings", emptied | {"daily_credits": ""})
+    assert refused.status_code == 400  # no limit is asked for, and only the operator loosens one
+    assert 'name="shown_daily_credits" value="500"' in refused.text
 
 
 def test_what_was_done_is_said_once_on_the_page_that_follows(visitor: Visitor, home: str) -> None:

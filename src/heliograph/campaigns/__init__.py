@@ -5,7 +5,7 @@ from heliograph.campaigns.audience.forget_recipients import forget_some
 from heliograph.campaigns.audience.numbers_file import Numbers
 from heliograph.campaigns.audience.price import Quote
 from heliograph.campaigns.campaign import Campaign, find, of_groups, page, text_id
-from heliograph.campaigns.campaign_record import as_record
+from heliograph.campaigns.campaign_record import as_record, progress_of
 from heliograph.campaigns.draft import (
     create,
     read_campaign_request,
@@ -48,6 +48,7 @@ __all__ = [
     "page",
     "pause",
     "previews",
+    "progress_of",
     "quick_quote",
     "read_campaign_request",
     "read_preview_request",

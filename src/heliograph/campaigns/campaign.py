@@ -1,6 +1,7 @@
 """Describes campaigns, and finds them."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
@@ -116,19 +117,15 @@ def by_id(tx: Connection, campaign_id: str, *, lock: bool = False) -> Campaign:
     return Campaign(**row._asdict())
 
 
-def find(tx: Connection, campaign_text_id: str) -> Campaign:
+def find(tx: Connection, campaign_text_id: str, *, lock: bool = False) -> Campaign:
     """Returns the campaign with this id in text form (`cmp_…`), of whatever account: this is for
-    the operator. Raises NotFound.
+    the operator. `lock` does what it does in `by_id`. Raises NotFound.
     """
     raw = ids.raw_of_text(CAMPAIGN_PREFIX, campaign_text_id)
-    row = (
-        tx.execute(sa.select(*_COLUMNS).where(campaigns.c.id == raw)).one_or_none()
-        if raw is not None
-        else None
-    )
-    if row is None:
-        raise NotFound(f"There is no campaign with the id {quote_value(campaign_text_id)}.")
-    return Campaign(**row._asdict())
+    if raw is not None:
+        with suppress(NotFound):
+            return by_id(tx, raw, lock=lock)
+    raise NotFound(f"There is no campaign with the id {quote_value(campaign_text_id)}.")
 
 
 def of_account(

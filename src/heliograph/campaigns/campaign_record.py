@@ -1,10 +1,19 @@
-"""Describes a campaign as the API and its event show it (docs/api.md, "Campaigns")."""
+"""Describes a campaign as the API and its event show it (docs/api.md, "Campaigns"), and says how
+far it is.
+"""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.campaigns.campaign import Campaign, text_id
 from heliograph.messages.groups import GroupTally
+
+
+class Progress(NamedTuple):
+    """Says how many messages have left the queue, of how many."""
+
+    left: int
+    of: int
 
 
 def as_record(campaign: Campaign, tally: GroupTally | None = None) -> dict[str, Any]:
@@ -42,3 +51,15 @@ def statistics(tally: GroupTally) -> dict[str, Any]:
         "credits_used": tally.credits,
         "delivery_rate": tally.delivered * 10_000 // decided / 10_000 if decided else None,
     }
+
+
+def progress_of(campaign: Campaign, tally: GroupTally) -> Progress | None:
+    """Returns how far a campaign is that has begun. While its messages are still being made, the
+    frozen audience says how many there will be.
+    """
+    if campaign.started_at_ms is None:
+        return None
+    left = tally.sent + tally.delivered + tally.failed
+    made = left + tally.queued
+    expected = 0 if campaign.expanded else campaign.recipients_total - campaign.refused
+    return Progress(left, max(made, expected))

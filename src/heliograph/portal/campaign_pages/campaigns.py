@@ -3,7 +3,7 @@ and what became of it. Its buttons launch, schedule, pause, resume and cancel it
 """
 
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.engine import Connection
@@ -38,13 +38,6 @@ OVER: Final = (states.COMPLETED, states.CANCELED, states.FAILED)
 MADE_BY: Final = {"pause": states.PAUSED, "resume": states.SENDING, "cancel": states.CANCELED}
 AS_FAR_FIELD: Final = "as_far_as_credits_reach"
 _NOTHING_UNFILLED: Final = previews.UnfilledPlaceholders((), 0)
-
-
-class Progress(NamedTuple):
-    """Says how many messages have left the queue, of how many."""
-
-    left: int
-    of: int
 
 
 def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
@@ -214,7 +207,7 @@ def render_campaign(
         visit=visit,
         campaign=campaign,
         tally=tally,
-        progress=_progress(campaign, tally),
+        progress=campaigns.progress_of(campaign, tally),
         quote=quick and quick.shown,
         estimated_from=quick and quick.estimated_from,
         credits_left=quick.credits_left if quick else 0,
@@ -285,18 +278,6 @@ def of_account(tx: Connection, campaign_id: str, visit: Visit) -> Campaign:
     if campaign.account_id != visit.account.id:
         raise NotFound(f"There is no campaign with the id {quote_value(campaign_id)}.")
     return campaign
-
-
-def _progress(campaign: Campaign, tally: GroupTally) -> Progress | None:
-    """Returns how far a campaign is that has begun. While its messages are still being made, the
-    frozen audience says how many there will be.
-    """
-    if campaign.started_at_ms is None:
-        return None
-    left = tally.sent + tally.delivered + tally.failed
-    made = left + tally.queued
-    expected = 0 if campaign.expanded else campaign.recipients_total - campaign.refused
-    return Progress(left, max(made, expected))
 
 
 def _is_starting(campaign: Campaign, now_ms: int) -> bool:

@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
 
+from heliograph import accounts
+from heliograph.accounts import Account
 from heliograph.carriers import SIMULATOR_ID, Carrier, LinkState, carrier_states, routing
 from heliograph.monitoring import carrier_checks, work_checks
 from heliograph.monitoring.carrier_errors import CarrierError, errors_of_hour
@@ -24,6 +26,8 @@ from heliograph.monitoring.service_figures import (
     samples_at,
     service_figures,
 )
+from heliograph.webhooks import backlogs
+from heliograph.webhooks.endpoints import WebhookEndpoint
 
 SAMPLES_LATE_MS: Final = 45_000  # several in a row were not taken
 COMPARED_MS: Final = 300_000  # a backlog grows if it was shorter then
@@ -50,11 +54,19 @@ class TroubleKind(StrEnum):
     DOUBTS = "doubts"
     ONE_TIME_PASSWORDS = "one_time_passwords"
     ROUTES = "routes"
+    WEBHOOKS = "webhooks"  # an endpoint that fails, or for which most events wait
+
+
+class TroubledEndpoint(NamedTuple):
+    """Holds a webhook endpoint and whose it is."""
+
+    endpoint: WebhookEndpoint
+    account: Account
 
 
 class Trouble(NamedTuple):
-    """Says in a sentence what is wrong, and in another one what to do about it. `carrier` is the
-    one that it is about, if it is about one.
+    """Says in a sentence what is wrong, and in another one what to do about it. `carrier` and
+    `endpoint` are the ones that it is about, if it is about one.
     """
 
     sentence: str
@@ -62,6 +74,7 @@ class Trouble(NamedTuple):
     is_failure: bool = False  # as opposed to what only needs somebody's look
     kind: TroubleKind | None = None
     carrier: Carrier | None = None
+    endpoint: TroubledEndpoint | None = None
 
 
 class Situation(NamedTuple):
@@ -88,7 +101,7 @@ def situation(tx: Connection, now_ms: int) -> Situation:
         *_of_database(database),
         *_of_carriers(tx, now.carriers, before, now_ms),
         *_of_checks(tx, now.carriers, now.processes, now_ms),
-        *_of_samples(now, now_ms),
+        *_of_samples(tx, now, now_ms),
     ]
     troubles.sort(key=lambda trouble: not trouble.is_failure)  # stable: else as they were found
     return Situation(
@@ -234,14 +247,22 @@ def _of_checks(
     by_id = {now.carrier.id: now.carrier for now in carriers}
     kinds = Counter(process.kind for process in processes)
     yield from _troubles(work_checks.doubts(tx, now_ms), kind=TroubleKind.DOUBTS)
-    yield from _troubles(work_checks.webhooks(tx, kinds, now_ms))
+    yield from _troubles(work_checks.webhook_deliveries(tx, kinds))
+    for endpoint in work_checks.troubled_endpoints(tx, now_ms):
+        found = [work_checks.webhook_endpoint(endpoint)]
+        for trouble in _troubles(found, kind=TroubleKind.WEBHOOKS):
+            yield trouble._replace(endpoint=_with_account(tx, endpoint))
     otps = work_checks.one_time_passwords(tx, now_ms)
     yield from _troubles(otps, kind=TroubleKind.ONE_TIME_PASSWORDS)
     routes = carrier_checks.routes(by_id, routing.all_routes(tx))
     yield from _troubles(routes, kind=TroubleKind.ROUTES)
 
 
-def _of_samples(now: ServiceFigures, now_ms: int) -> Iterator[Trouble]:
+def _with_account(tx: Connection, endpoint: WebhookEndpoint) -> TroubledEndpoint:
+    return TroubledEndpoint(endpoint, accounts.by_id(tx, endpoint.account_id))
+
+
+def _of_samples(tx: Connection, now: ServiceFigures, now_ms: int) -> Iterator[Trouble]:
     sampled_at_ms = now.sampled_at_ms
     if sampled_at_ms is not None and now_ms - sampled_at_ms > SAMPLES_LATE_MS:
         yield Trouble(
@@ -251,10 +272,14 @@ def _of_samples(now: ServiceFigures, now_ms: int) -> Iterator[Trouble]:
         )
     waiting = now.levels["webhooks_waiting"]
     if waiting >= WEBHOOKS_MIN:
+        endpoint = backlogs.most_waited_for(tx)
+        most = "" if endpoint is None else f", most of them for {endpoint.url}"
         yield Trouble(
-            f"{_grouped(waiting)} events or more wait for webhook endpoints.",
+            f"{_grouped(waiting)} events or more wait for webhook endpoints{most}.",
             "See which endpoints are slow or fail: heliograph doctor, then heliograph webhook"
             " attempts ID.",
+            kind=TroubleKind.WEBHOOKS,
+            endpoint=None if endpoint is None else _with_account(tx, endpoint),
         )
 
 

@@ -52,16 +52,61 @@ def doubts(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
 
 def webhooks(tx: sa.Connection, kinds: Counter[str], now_ms: int) -> Iterator[CheckResult]:
     """Finds out whether webhooks are delivered."""
+    yield from webhook_deliveries(tx, kinds)
+    yield from map(webhook_endpoint, troubled_endpoints(tx, now_ms))
+
+
+def webhook_deliveries(tx: sa.Connection, kinds: Counter[str]) -> Iterator[CheckResult]:
+    """Finds out whether a process delivers to endpoints, if there are any."""
     enabled = endpoints.count_enabled(tx)
-    if enabled:
-        yield _deliveries(enabled, kinds)
-    yield from _endpoints(
-        endpoints.failing_endpoints(
-            tx,
-            failing_before_ms=now_ms - FAILING_MS,
-            disabled_after_ms=now_ms - endpoints.DISABLED_TOLD_MS,
-            limit=ENDPOINTS_SHOWN_MAX,
+    if not enabled:
+        return
+    found = f"{enabled} enabled endpoint{'s' if enabled > 1 else ''}"
+    if any(kinds[kind] for kind in DELIVERING):
+        yield CheckResult("webhooks", "ok", found)
+    else:
+        yield CheckResult(
+            "webhooks",
+            "warning",
+            f"{found}, and no process that delivers to them",
+            "start heliograph serve, or heliograph worker",
         )
+
+
+def troubled_endpoints(tx: sa.Connection, now_ms: int) -> list[WebhookEndpoint]:
+    """Returns some endpoints that need somebody: events that they miss can be replayed for 30
+    days.
+    """
+    return endpoints.failing_endpoints(
+        tx,
+        failing_before_ms=now_ms - FAILING_MS,
+        disabled_after_ms=now_ms - endpoints.DISABLED_TOLD_MS,
+        limit=ENDPOINTS_SHOWN_MAX,
+    )
+
+
+def webhook_endpoint(endpoint: WebhookEndpoint) -> CheckResult:
+    """Tells what is wrong with an endpoint of `troubled_endpoints`."""
+    text_id = endpoints.text_id(endpoint.id)
+    check = f"webhook {text_id}"
+    if endpoint.disabled_at_ms is None:
+        return CheckResult(
+            check,
+            "warning",
+            f"{endpoint.url}: nothing but failures since {rfc3339(endpoint.failing_since_ms or 0)}",
+            f"see why: heliograph webhook attempts {text_id}; after 5 days it is disabled",
+        )
+    why = (
+        "it answered 410 Gone"
+        if endpoint.disabled_reason == GONE
+        else "it met nothing but failures for 5 days"
+    )
+    return CheckResult(
+        check,
+        "warning",
+        f"{endpoint.url}: disabled since {rfc3339(endpoint.disabled_at_ms)}, because {why}",
+        f"when it works again: heliograph webhook enable {text_id}, then heliograph"
+        f" webhook replay {text_id} --since 7d",
     )
 
 
@@ -108,43 +153,3 @@ def processes(kinds: Counter[str]) -> CheckResult:
             "start heliograph scheduler, or heliograph worker",
         )
     return CheckResult("processes", "ok", kinds_in_words)
-
-
-def _deliveries(enabled: int, kinds: Counter[str]) -> CheckResult:
-    found = f"{enabled} enabled endpoint{'s' if enabled > 1 else ''}"
-    if any(kinds[kind] for kind in DELIVERING):
-        return CheckResult("webhooks", "ok", found)
-    return CheckResult(
-        "webhooks",
-        "warning",
-        f"{found}, and no process that delivers to them",
-        "start heliograph serve, or heliograph worker",
-    )
-
-
-def _endpoints(troubled: list[WebhookEndpoint]) -> Iterator[CheckResult]:
-    """Tells of endpoints that need somebody: events that they miss can be replayed for 30 days."""
-    for endpoint in troubled:
-        text_id = endpoints.text_id(endpoint.id)
-        check = f"webhook {text_id}"
-        if endpoint.disabled_at_ms is not None:
-            why = (
-                "it answered 410 Gone"
-                if endpoint.disabled_reason == GONE
-                else "it met nothing but failures for 5 days"
-            )
-            yield CheckResult(
-                check,
-                "warning",
-                f"{endpoint.url}: disabled since {rfc3339(endpoint.disabled_at_ms)}, because {why}",
-                f"when it works again: heliograph webhook enable {text_id}, then heliograph"
-                f" webhook replay {text_id} --since 7d",
-            )
-        else:
-            yield CheckResult(
-                check,
-                "warning",
-                f"{endpoint.url}: nothing but failures since"
-                f" {rfc3339(endpoint.failing_since_ms or 0)}",
-                f"see why: heliograph webhook attempts {text_id}; after 5 days it is disabled",
-            )

@@ -30,6 +30,7 @@ __all__ = [
     "MESSAGE_RECEIVED",
     "Event",
     "Listeners",
+    "backlogs",
     "deliver",
     "emit",
     "emit_rows",

@@ -201,11 +201,12 @@ def failing_endpoints(
     ]
 
 
-def endpoint_of(tx: Connection, endpoint_id: str) -> WebhookEndpoint:
-    """Returns the endpoint with this id in text form. Raises NotFound."""
-    row = tx.execute(
-        sa.select(*_COLUMNS).where(webhook_endpoints.c.id == raw_id(endpoint_id), _ORDINARY)
-    ).one_or_none()
+def endpoint_of(tx: Connection, endpoint_id: str, *, is_locked: bool = False) -> WebhookEndpoint:
+    """Returns the endpoint with this id in text form. With `is_locked`, it is kept from every other
+    change until the transaction ends. Raises NotFound.
+    """
+    query = sa.select(*_COLUMNS).where(webhook_endpoints.c.id == raw_id(endpoint_id), _ORDINARY)
+    row = tx.execute(query.with_for_update() if is_locked else query).one_or_none()
     if row is None:
         raise _unknown(endpoint_id)
     return _of_row(row)
@@ -257,7 +258,7 @@ def rotate(
     Raises NotFound, and InvalidRequest while a rotation goes on: a third secret would take from
     the receiver the one that it has.
     """
-    endpoint = _locked(tx, endpoint_id)
+    endpoint = endpoint_of(tx, endpoint_id, is_locked=True)
     if endpoint.former_until_ms is not None and now_ms < endpoint.former_until_ms:
         raise invalid_field(
             "endpoint", "is being rotated already; finish that first, with --finish"
@@ -277,7 +278,7 @@ def rotate(
 
 def finish_rotation(tx: Connection, endpoint_id: str) -> WebhookEndpoint:
     """Ends a rotation: the former secret signs no more. Raises NotFound."""
-    endpoint = _locked(tx, endpoint_id)
+    endpoint = endpoint_of(tx, endpoint_id, is_locked=True)
     tx.execute(
         webhook_endpoints.update()
         .where(webhook_endpoints.c.id == endpoint.id)
@@ -290,7 +291,7 @@ def disable(tx: Connection, endpoint_id: str, *, now_ms: int) -> WebhookEndpoint
     """Disables an endpoint: nothing more goes there; its events are kept, and can be replayed.
     Raises NotFound.
     """
-    endpoint = _locked(tx, endpoint_id)
+    endpoint = endpoint_of(tx, endpoint_id, is_locked=True)
     _disable(tx, webhook_endpoints.c.id == endpoint.id, now_ms)
     return endpoint_of(tx, endpoint_id)
 
@@ -305,7 +306,7 @@ def enable(tx: Connection, endpoint_id: str) -> WebhookEndpoint:
     AccountClosed.
     """
     accounts.keep_open(tx, endpoint_of(tx, endpoint_id).account_id)
-    endpoint = _locked(tx, endpoint_id)
+    endpoint = endpoint_of(tx, endpoint_id, is_locked=True)
     tx.execute(
         webhook_endpoints.update()
         .where(webhook_endpoints.c.id == endpoint.id, sa.text(ENDPOINT.may_become(ENABLED)))
@@ -330,7 +331,7 @@ def remove(tx: Connection, endpoint_id: str, *, now_ms: int) -> None:
     Its rows go a minute later (`forget_endpoint.find_gone`). Until then whoever posts to it
     finds it disabled, ends its POSTs and stores what came of them.
     """
-    endpoint = _locked(tx, endpoint_id)
+    endpoint = endpoint_of(tx, endpoint_id, is_locked=True)
     _disable(tx, webhook_endpoints.c.id == endpoint.id, now_ms)
     tx.execute(
         webhook_endpoints.update()
@@ -360,17 +361,6 @@ def _disable(tx: Connection, which: sa.ColumnElement[bool], now_ms: int) -> None
         .where(which, sa.text(ENDPOINT.may_become(DISABLED)))
         .values(disabled_at_ms=now_ms, disabled_reason=OPERATOR, failing_since_ms=None)
     )
-
-
-def _locked(tx: Connection, endpoint_id: str) -> WebhookEndpoint:
-    row = tx.execute(
-        sa.select(*_COLUMNS)
-        .where(webhook_endpoints.c.id == raw_id(endpoint_id), _ORDINARY)
-        .with_for_update()
-    ).one_or_none()
-    if row is None:
-        raise _unknown(endpoint_id)
-    return _of_row(row)
 
 
 def _unknown(endpoint_id: str) -> NotFound:

@@ -91,6 +91,7 @@ OF_NONE = (
     "route.",
     "sender.release",
     "sender.reserve",
+    "tier.",
 )
 
 

@@ -42,6 +42,9 @@ DONE: Final = {
     "alert.test": "Sent a test alert",
     "alert.unwatch": "Ended the watch over a wallet",
     "alert.watch": "Watched a wallet",
+    "campaign.cancel": "Canceled a campaign",
+    "campaign.pause": "Paused a campaign",
+    "campaign.resume": "Resumed a campaign",
     "carrier.add": "Added a carrier",
     "carrier.drain": "Let a carrier drain",
     "carrier.pause": "Paused a carrier",
@@ -52,6 +55,7 @@ DONE: Final = {
     "carrier.try": "Tried to bind to a carrier",
     "credits.adjust": "Adjusted SMS credits",
     "credits.grant": "Granted SMS credits",
+    "key.revoke": "Revoked an API key",
     "ledger.verify": "Asked for a proof of the ledger",
     "message.match": "Matched a receipt to a message",
     "message.read": "Read the text of a message",
@@ -76,9 +80,13 @@ DONE: Final = {
     "sender.release": "Released a reserved name",
     "sender.reserve": "Reserved a name",
     "sender.suspend": "Suspended a sender ID",
+    "tier.set": "Set a rate tier",
     "wallet.adjust": "Adjusted money",
     "wallet.pay_out": "Paid a wallet out",
     "wallet.topup": "Added money",
+    "webhook.disable": "Disabled a webhook endpoint",
+    "webhook.enable": "Enabled a webhook endpoint",
+    "webhook.remove": "Removed a webhook endpoint",
 }
 
 

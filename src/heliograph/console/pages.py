@@ -5,10 +5,14 @@ from typing import Final
 from heliograph.console import approvals, live_approvals, log_pages, reserved_names
 from heliograph.console.abuse_pages import abuse
 from heliograph.console.account_pages import (
+    account_campaigns,
     account_closing,
+    account_keys,
     account_limits,
     account_quotas,
+    account_webhooks,
     accounts,
+    rate_tiers,
 )
 from heliograph.console.alert_pages import alert_list, alert_recipients, alert_rules
 from heliograph.console.carrier_pages import (
@@ -58,6 +62,7 @@ from heliograph.console.navigation import (
     RESERVED,
     ROUTES,
     SHEETS,
+    TIERS,
     TRY_NEW,
     UNMATCHED,
 )
@@ -72,6 +77,9 @@ from heliograph.users import OperatorRight
 SENDER: Final = f"{APPROVALS}/senders/{{sender}}"
 WAITING_ACCOUNT: Final = f"{APPROVALS}/accounts/{{account}}"
 ACCOUNT: Final = f"{ACCOUNTS}/{{account}}"
+KEY: Final = f"{ACCOUNT}/keys/{{key}}"
+ENDPOINT: Final = f"{ACCOUNT}/webhooks/{{endpoint}}"
+CAMPAIGN: Final = f"{ACCOUNT}/campaigns/{{campaign}}"
 CARRIER: Final = f"{CARRIERS}/{{carrier}}"
 NUMBER: Final = f"{NUMBERS}/{{number}}"
 SHEET: Final = f"{SHEETS}/{{sheet}}"
@@ -134,6 +142,8 @@ PAGES: Final = (
         ),
     ),
     page_route(ACCOUNTS, page_for_operators(accounts.show_list)),
+    page_route(TIERS, page_for_operators(rate_tiers.show_list)),  # first: ACCOUNT takes any name
+    form_route(TIERS, _on_accounts(rate_tiers.change, rate_tiers.show_list)),
     page_route(ACCOUNT, page_for_operators(accounts.show_account)),
     form_route(
         ACCOUNT,
@@ -152,6 +162,15 @@ PAGES: Final = (
     form_route(
         f"{ACCOUNT}/quotas", _on_accounts(account_quotas.change, account_quotas.show_quotas)
     ),
+    page_route(f"{ACCOUNT}/keys", page_for_operators(account_keys.show_list)),
+    page_route(KEY, page_for_operators(account_keys.show_key)),
+    form_route(KEY, _on_accounts(account_keys.change, account_keys.show_key)),
+    page_route(f"{ACCOUNT}/webhooks", page_for_operators(account_webhooks.show_list)),
+    page_route(ENDPOINT, page_for_operators(account_webhooks.show_endpoint)),
+    form_route(ENDPOINT, _on_accounts(account_webhooks.change, account_webhooks.show_endpoint)),
+    page_route(f"{ACCOUNT}/campaigns", page_for_operators(account_campaigns.show_list)),
+    page_route(CAMPAIGN, page_for_operators(account_campaigns.show_campaign)),
+    form_route(CAMPAIGN, _on_accounts(account_campaigns.change, account_campaigns.show_campaign)),
     page_route(f"{ACCOUNT}/close", page_for_operators(account_closing.ask_closing)),
     form_route(
         f"{ACCOUNT}/close", _on_accounts(account_closing.close, account_closing.ask_closing)

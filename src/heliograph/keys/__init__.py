@@ -30,11 +30,12 @@ from heliograph.keys.last_used import STORE_EVERY_S, KeyUsage, store_usage
 from heliograph.keys.permissions import ALL as ALL_PERMISSIONS
 from heliograph.keys.permissions import parse_permissions
 from heliograph.keys.rate_limit import Limiter, MemoryLimiter, RateAllowance
-from heliograph.keys.tiers import all_tiers, set_tier, tier_named, tiers_up_to
+from heliograph.keys.tiers import PER_MINUTE_MAX, all_tiers, set_tier, tier_named, tiers_up_to
 
 __all__ = [
     "ALL_PERMISSIONS",
     "CUSTOMER_ID_MAX",
+    "PER_MINUTE_MAX",
     "RANDOM_OCTETS",
     "STORE_EVERY_S",
     "ApiKey",

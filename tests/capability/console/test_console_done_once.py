@@ -30,6 +30,7 @@ from tests.support.capability.sending import House
 from tests.support.console.operators import (
     account_in_sandbox,
     own_number,
+    own_things,
     sign_in_operator,
     uploaded_sheet,
     waiting_sender,
@@ -75,6 +76,10 @@ FORMS: Final[Mapping[str, Twice]] = {
     "accounts/{account}/limits": Twice({"max_tier": "enterprise", "daily_credits": "500", **X}),
     "accounts/{account}/quotas": Twice({"logs": "200MB", **X}),
     "accounts/{account}/close": Twice({"do": "close", **X}),
+    "accounts/tiers": Twice({"tier": "bulk", "per_minute": "5000", **X}),
+    "accounts/{account}/keys/{key}": Twice({"do": "revoke", **X}),
+    "accounts/{account}/webhooks/{endpoint}": Twice({"do": "remove", **X}),
+    "accounts/{account}/campaigns/{campaign}": Twice({"do": "cancel", **X}),
     "accounts/{account}/see": Twice({"do": "see", **X}, page="accounts/{account}"),
     "accounts/{account}/leave": Twice({}, page="seen/{account}"),
     "messages/in-doubt/decide": Twice({"do": "undeliverable", **X}, page="messages/in-doubt"),
@@ -168,6 +173,7 @@ def stands(
         "number": own_number(db, house.amina_id),
         "sheet": uploaded_sheet(db),
         "recipient": added(db, OPERATOR_MAIL).recipient.text_id,
+        **own_things(db, house.amina_id)._asdict(),
     }
     more = {
         "messages/in-doubt/decide": {"carrier": str(house.carrier_id), message: "yes"},

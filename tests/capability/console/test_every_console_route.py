@@ -22,6 +22,7 @@ from tests.support.console.operators import (
     attached,
     made_operator,
     own_number,
+    own_things,
     sign_in_by_link,
     sign_in_operator,
     uploaded_sheet,
@@ -56,6 +57,7 @@ def paths(db: Database, portal: Portal, amina_id: str) -> list[tuple[str, str]]:
     with db.read() as tx:
         account = accounts.text_id(accounts.by_id(tx, account_id))
     number = own_number(db, account_id)
+    own = own_things(db, account_id)
     told = added(db, OPERATOR_MAIL).recipient.text_id
     found = []
     for route in routes_of(portal):
@@ -63,6 +65,8 @@ def paths(db: Database, portal: Portal, amina_id: str) -> list[tuple[str, str]]:
         path = path.replace("{message}", message).replace("{document}", document)
         path = path.replace("{carrier}", "simulator").replace("{sheet}", sheet)
         path = path.replace("{recipient}", told).replace("{number}", number)
+        path = path.replace("{key}", own.key).replace("{endpoint}", own.endpoint)
+        path = path.replace("{campaign}", own.campaign)
         assert "{" not in path, f"{route.path} has a parameter that this test does not know"
         found.append(("GET" if "GET" in (route.methods or ()) else "POST", path))
     assert len(found) > 10

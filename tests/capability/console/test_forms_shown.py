@@ -16,6 +16,7 @@ from tests.support.console.operators import (
     account_in_sandbox,
     attached,
     own_number,
+    own_things,
     sign_in_operator,
     uploaded_sheet,
     waiting_sender,
@@ -61,6 +62,7 @@ def test_each_role_is_shown_the_forms_that_it_may_send_and_no_others(
     message = stored_message(db, amina_id)
     open_carrier(db, "gh-main")
     own_number(db, amina_id)
+    own_things(db, amina_id)
     with db.write() as tx:
         pause_carrier(tx, "gh-main")
         reserved_names.add(tx, "POSTBANK", "a bank", now_ms=clock.now_ms())

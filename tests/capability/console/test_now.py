@@ -14,8 +14,13 @@ from heliograph.database.leases import workers
 from heliograph.messages.tables import inflight
 from heliograph.monitoring import MeasuredQueue, Sampler
 from heliograph.monitoring.process_figures import CarrierCounts
+from heliograph.monitoring.situation import WEBHOOKS_MIN
 from heliograph.users import OperatorRole
+from heliograph.webhooks import endpoints
+from heliograph.webhooks.tables import webhook_endpoints
 from tests.support.alerted import hold, look
+from tests.support.capability.webhooks import endpoint, let_wait
+from tests.support.console.looked_up import page_of
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import grant, open_carrier
 from tests.support.monitored import bound, tell
@@ -88,6 +93,25 @@ def test_what_is_wrong_leads_to_the_page_where_something_can_be_done(
         "/console/routes": "Routes",
     }
     for path in links:
+        assert visitor.get(path).status_code == 200
+
+
+def test_an_endpoint_that_fails_and_one_for_which_most_events_wait_lead_to_their_pages(
+    visitor: Visitor, db: Database, carrier_id: int, amina_id: str
+) -> None:
+    sign_in_operator(visitor, db)
+    failing, waited_for = endpoint(db, amina_id)[0], endpoint(db, amina_id)[0]
+    its = webhook_endpoints.c.id == failing.id
+    let_wait(db, waited_for, WEBHOOKS_MIN)
+    with db.write() as tx:
+        tx.execute(webhook_endpoints.update().where(its).values(failing_since_ms=1))
+    sampled(db, carrier_id)
+    page = visitor.get("/console/now").text
+    troubles = page.partition('class="troubles"')[2].partition("</section>")[0]
+    assert f"most of them for {waited_for.url}." in troubles
+    for each in (failing, waited_for):
+        path = f"{page_of(db, amina_id)}/webhooks/{endpoints.text_id(each.id)}"
+        assert f'href="{path}">Webhook endpoint of amina' in troubles
         assert visitor.get(path).status_code == 200
 
 

@@ -1,13 +1,19 @@
 """Makes operators, and what waits for them."""
 
-from heliograph import accounts, inbound, senders, users, wallet
+from typing import NamedTuple
+
+from heliograph import accounts, campaigns, inbound, keys, senders, users, wallet
 from heliograph.base import clock
 from heliograph.carriers import GENERAL, current_rates
 from heliograph.database.database import Database
+from heliograph.messages.accept import SANDBOX_SENDER
 from heliograph.pricing import sheets
 from heliograph.senders import documents
 from heliograph.senders.documents import SenderDocument
 from heliograph.users import OperatorRole, operators, sign_ins
+from heliograph.webhooks import endpoints
+from tests.support.capability.campaigns import write_down
+from tests.support.capability.webhooks import endpoint
 from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
 from tests.support.portal.visitor import Visitor
 
@@ -103,3 +109,31 @@ def own_number(db: Database, account_id: str | None, digits: str = "4567") -> st
         return inbound.add_number(
             tx, digits, "simulator", account_id, now_ms=clock.now_ms()
         ).text_id
+
+
+class OwnThings(NamedTuple):
+    """Holds what an account has made, by the parameters of paths that name one of it."""
+
+    key: str
+    endpoint: str
+    campaign: str
+
+
+def own_things(db: Database, account_id: str) -> OwnThings:
+    """Makes a key, a webhook endpoint and a campaign of an account, all of the sandbox."""
+    now_ms, permissions = clock.now_ms(), ["sms.send"]
+    with db.write() as tx:
+        made = keys.issue(
+            tx,
+            account_id,
+            name="shop",
+            sandbox=True,
+            tier="standard",
+            permissions=permissions,
+            now_ms=now_ms,
+        ).record
+    listening, _ = endpoint(db, account_id, sandbox=True)
+    drafted = write_down(db, account_id, sandbox=True, sender=SANDBOX_SENDER)
+    return OwnThings(
+        keys.text_id(made), endpoints.text_id(listening.id), campaigns.text_id(drafted)
+    )

@@ -14,6 +14,7 @@ from heliograph.alerts.tables import alert_recipients, alert_tellings, alerts
 from heliograph.audit.tables import ledger_proof_findings, ledger_proofs
 from heliograph.base import clock, ids
 from heliograph.base.short_texts import printable
+from heliograph.campaigns.tables import campaigns
 from heliograph.carriers.tables import carriers, links
 from heliograph.console.seen_pages.seen_portal import SEEN
 from heliograph.database.database import Database
@@ -40,6 +41,7 @@ from heliograph.users.tables import operator_log
 from heliograph.users.tables import users as user_rows
 from heliograph.wallet import ledger
 from heliograph.wallet.tables import ledger_entries
+from heliograph.webhooks.tables import webhook_endpoints
 from tests.support.alerted import OPERATOR_MAIL, added
 from tests.support.console.messages import stored_message
 from tests.support.console.operators import (
@@ -64,6 +66,7 @@ SHOWN: dict[sa.Table, tuple[str, ...]] = {
     alert_tellings: ("address", "failure"),
     alerts: ("title", "found", "remedy"),
     api_keys: ("name", "prefix"),
+    campaigns: ("name", "sender"),
     carrier_refs: ("ref", "printed", "sender", "receipt_error"),
     carriers: ("state_detail",),
     ledger_entries: ("description", "reference"),
@@ -82,6 +85,7 @@ SHOWN: dict[sa.Table, tuple[str, ...]] = {
     sites: ("site_url", "site_name", "platform", "plugin_version"),
     unmatched_receipts: ("ref", "receipt_error", "sender"),
     user_rows: ("email",),
+    webhook_endpoints: ("url",),
 }
 # pages of the account that waits: nothing is owed of it, so it can be closed
 OF_WAITING = (
@@ -108,11 +112,14 @@ class ShownThings(NamedTuple):
     receipt: str
     number: str
     waiting_account: str
+    key: str
+    endpoint: str
+    campaign: str
 
 
 def made(db: Database, amina_id: str) -> ShownThings:
     """Makes one of each thing. amina has most of them."""
-    things_of(db, amina_id, customer_of(db, amina_id))
+    own = things_of(db, amina_id, customer_of(db, amina_id))
     sender = waiting_sender(db, amina_id)
     document = attached(db, amina_id, sender).text_id
     waiting, message = account_in_sandbox(db), stored_message(db, amina_id, reference=PLAIN)
@@ -136,6 +143,9 @@ def made(db: Database, amina_id: str) -> ShownThings:
             receipt=receipt,
             number=number,
             waiting_account=accounts.text_id(accounts.by_id(tx, waiting)),
+            key=own.key,
+            endpoint=own.endpoint,
+            campaign=own.campaign,
         )
 
 

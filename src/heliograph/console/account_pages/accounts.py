@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import accounts, connect, keys, plugin, senders, users, wallet
+from heliograph import accounts, campaigns, connect, keys, plugin, senders, users, wallet
 from heliograph.accounts import Account, status_history
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query
@@ -23,9 +23,10 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.users import members
 from heliograph.wallet import Wallet, money
+from heliograph.webhooks import endpoints
 
 SHOWN_MAX: Final = 50
-BELOW_MAX: Final = 20  # keys, sender IDs, sites and customers on the page of one account
+BELOW_MAX: Final = 20  # keys, sender IDs, sites and the like on the page of one account
 CHANGES: Final = ("suspend", "resume")
 
 
@@ -86,6 +87,14 @@ def show_account(
         senders=[
             (sender, senders.text_id(sender))
             for sender in senders.page(tx, limit=below, account_id=account.id)
+        ],
+        endpoints=[
+            (endpoint, endpoints.text_id(endpoint.id))
+            for endpoint in endpoints.all_endpoints(tx, account.id, limit=below)
+        ],
+        campaigns=[
+            (campaign, campaigns.text_id(campaign))
+            for campaign in campaigns.page(tx, limit=below, account_id=account.id)
         ],
         sites=plugin.sites_page(tx, limit=below, account_id=account.id),
         customers=_with_wallets(tx, accounts.page(tx, limit=below, parent_id=account.id)),

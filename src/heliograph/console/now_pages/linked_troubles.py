@@ -2,8 +2,10 @@
 
 from typing import NamedTuple
 
+from heliograph import accounts
 from heliograph.console.navigation import (
     ABUSE,
+    ACCOUNTS,
     ALERTS,
     CARRIERS,
     IN_DOUBT,
@@ -12,6 +14,7 @@ from heliograph.console.navigation import (
     NavigationLink,
 )
 from heliograph.monitoring import Trouble, TroubleKind
+from heliograph.webhooks import endpoints
 
 
 class RemedyPart(NamedTuple):
@@ -46,7 +49,7 @@ def linked_to_alerts(trouble: Trouble) -> LinkedTrouble:
 
 
 def _page_about(trouble: Trouble) -> NavigationLink | None:
-    carrier = trouble.carrier
+    carrier, troubled = trouble.carrier, trouble.endpoint
     match trouble.kind:
         case TroubleKind.CARRIER if carrier is not None:
             return NavigationLink(f"{CARRIERS}/{carrier.name}", f"Carrier {carrier.name}")
@@ -60,5 +63,9 @@ def _page_about(trouble: Trouble) -> NavigationLink | None:
             return NavigationLink(ABUSE, "Abuse")
         case TroubleKind.ROUTES:
             return NavigationLink(ROUTES, "Routes")
+        case TroubleKind.WEBHOOKS if troubled is not None:
+            account, endpoint = accounts.text_id(troubled.account), troubled.endpoint
+            path = f"{ACCOUNTS}/{account}/webhooks/{endpoints.text_id(endpoint.id)}"
+            return NavigationLink(path, f"Webhook endpoint of {troubled.account.name}")
         case _:
             return None

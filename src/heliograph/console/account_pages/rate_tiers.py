@@ -1,0 +1,72 @@
+"""Shows how many requests a minute the keys of each tier may make, and sets it, as the command
+does.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import keys
+from heliograph.base.errors import FieldError
+from heliograph.base.forms import Query
+from heliograph.console.navigation import TIERS
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.reasons import reason_of
+from heliograph.console.rendering import page
+from heliograph.database import config
+from heliograph.keys import PER_MINUTE_MAX
+from heliograph.portal.filled_form import body_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import DoneNotice, redirect
+
+FIELDS: Final = ("tier", "per_minute", "reason")
+
+
+def show_list(
+    tx: Connection,
+    request: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows the tiers, the slowest first, and the form that adds or changes one."""
+    return page(
+        "rate_tiers.html",
+        request,
+        visit,
+        status=400 if errors else 200,
+        tiers=keys.all_tiers(tx),
+        typed=body_of(request),
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
+    """Adds a tier, or changes what it allows. Raises InvalidRequest."""
+    reason = reason_of(request)
+    body = body_of(request)
+    digits = "".join(body.get("per_minute", "").split())
+    query = Query([("per_minute", digits)])
+    per_minute = query.integer("per_minute", default=0, least=1, most=PER_MINUTE_MAX)
+    query.finish()
+    config.bump(tx)  # first: nobody else changes it between the two
+    name = body.get("tier", "")
+    before = {tier.name: tier.per_minute for tier in keys.all_tiers(tx)}.get(name)
+    after = keys.set_tier(tx, name, per_minute)
+    if after.per_minute == before:
+        return redirect(TIERS, DoneNotice.DONE_ALREADY)
+    visit.audit(
+        tx,
+        None,
+        "tier.set",
+        after.name,
+        before=None if before is None else _in_words(before),
+        after=_in_words(after.per_minute),
+        reason=reason,
+    )
+    return redirect(TIERS, DoneNotice.SAVED)
+
+
+def _in_words(per_minute: int) -> str:
+    return f"{per_minute} requests a minute"

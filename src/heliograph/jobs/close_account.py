@@ -28,8 +28,9 @@ from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import inflight, messages, queue, sends
 from heliograph.senders import documents
 from heliograph.wallet import money
-from heliograph.webhooks import endpoints
-from heliograph.webhooks.tables import webhook_endpoints, webhook_queue
+from heliograph.webhooks import backlogs, endpoints
+from heliograph.webhooks.backlogs import WAITING_COUNTED_MAX
+from heliograph.webhooks.tables import webhook_endpoints
 
 # campaigns, endpoints or customers: more than anybody clears by hand; the next try tells the
 # others
@@ -50,13 +51,15 @@ class DebtKind(StrEnum):
 
 class Debt(NamedTuple):
     """Describes one thing that is owed, and the command that clears it. `account` is the text id of
-    the account that owes it, or of the customer that is open.
+    the account that owes it, or of the customer that is open; `record` is that of the campaign or
+    the endpoint that it is about.
     """
 
     kind: DebtKind
     account: str
     what: str
     command: str
+    record: str | None = None
 
 
 class StillOwed(Conflict):
@@ -149,6 +152,7 @@ def _campaigns(tx: Connection, account: Account) -> Iterator[Debt]:
             text_id(account),
             f"the campaign {campaign} ({quote_value(row.name)}) is {row.status}",
             f"campaign cancel {campaign}",
+            campaign,
         )
 
 
@@ -239,20 +243,19 @@ def _undelivered(tx: Connection, account: Account, *, more_to_come: bool) -> Ite
     partner hear of its customers, and stay its own.
     """
     endpoint = webhook_endpoints.c
-    waiting = (
-        sa.select(sa.func.count())
-        .where(webhook_queue.c.endpoint_id == endpoint.id)
-        .scalar_subquery()
-    )
-    query = sa.select(endpoint.id, waiting).where(
+    query = sa.select(endpoint.id).where(
         endpoint.account_id == account.id,
         endpoint.disabled_at_ms.is_(None),
         endpoint.listens_until_ms.is_(None),
     )
-    for endpoint_id, count in tx.execute(query.order_by(endpoint.id).limit(EACH_TOLD_MAX)):
+    found = tx.execute(query.order_by(endpoint.id).limit(EACH_TOLD_MAX)).scalars().all()
+    waiting = backlogs.waiting(tx, found)
+    for endpoint_id in found:
+        count = waiting[endpoint_id]
         if count or more_to_come:
+            at_least = "at least " if count >= WAITING_COUNTED_MAX else ""
             reason = (
-                f"has {count} event{'s' * (count > 1)} waiting for it"
+                f"has {at_least}{count} event{'s' * (count > 1)} waiting for it"
                 if count
                 else "will be told of the above"
             )
@@ -262,6 +265,7 @@ def _undelivered(tx: Connection, account: Account, *, more_to_come: bool) -> Ite
                 f"the webhook endpoint {endpoints.text_id(endpoint_id)} {reason} (wait until it has"
                 " them, or disable it)",
                 f"webhook disable {endpoints.text_id(endpoint_id)}",
+                endpoints.text_id(endpoint_id),
             )
 
 

@@ -100,8 +100,10 @@ def close(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respons
 def _path_of(debt: Debt) -> str | None:
     """Returns the page where a debt is cleared, or None if only its command clears it."""
     return {
+        DebtKind.CAMPAIGN: f"{ACCOUNTS}/{debt.account}/campaigns/{debt.record}",
         DebtKind.CUSTOMER: f"{ACCOUNTS}/{debt.account}/close",
         DebtKind.DOUBT: MESSAGES,
+        DebtKind.ENDPOINT: f"{ACCOUNTS}/{debt.account}/webhooks/{debt.record}",
         DebtKind.WALLET: f"{MONEY}/{debt.account}",
     }.get(debt.kind)
 

@@ -16,8 +16,10 @@ from heliograph.jobs import close_account
 from heliograph.keys import page as keys_page
 from heliograph.users import OperatorEntry, OperatorRole
 from heliograph.wallet import pay_out
+from heliograph.webhooks import endpoints
+from heliograph.webhooks.backlogs import WAITING_COUNTED_MAX
 from tests.support.capability.campaigns import add_contacts, write_down
-from tests.support.capability.webhooks import endpoint
+from tests.support.capability.webhooks import endpoint, let_wait
 from tests.support.console.operators import account_in_sandbox, own_number, sign_in_operator
 from tests.support.factories import grant, issue_key, open_account, phones
 from tests.support.portal.routes import customer_of
@@ -109,6 +111,7 @@ def test_what_is_owed_is_listed_in_order_with_where_it_is_cleared(
     with db.write() as tx:
         campaigns.schedule(tx, draft.id, clock.now_ms() + DAY_MS)
     campaign = campaigns.text_id(draft)
+    listening, _ = endpoint(db, amina_id)
     path, text_id = path_of(db, amina_id), text_of(db, amina_id)
     page = visitor.get(path).text
     assert PROMPT not in page
@@ -116,11 +119,15 @@ def test_what_is_owed_is_listed_in_order_with_where_it_is_cleared(
         f"heliograph account close {text_of(db, customer)}",
         f"heliograph campaign cancel {campaign}",
         f"heliograph account pay-out {text_id}",
+        f"heliograph webhook disable {endpoints.text_id(listening.id)}",
     ]
     places = [page.find(command) for command in in_order]
     assert -1 not in places
     assert places == sorted(places)
     assert f'href="{path_of(db, customer)}"' in page
+    account = path.removesuffix("/close")
+    assert f'href="{account}/campaigns/{campaign}"' in page
+    assert f'href="{account}/webhooks/{endpoints.text_id(listening.id)}"' in page
     assert f'href="/console/money/{text_id}"' in page
     refused = visitor.post(path, WHY)
     assert refused.status_code == 400
@@ -128,6 +135,19 @@ def test_what_is_owed_is_listed_in_order_with_where_it_is_cleared(
     assert in_order[-1] in refused.text
     assert not is_closed(db, amina_id)
     assert list(logged(db)) == []
+
+
+def test_of_many_events_that_wait_for_an_endpoint_a_hundred_are_counted(
+    visitor: Visitor, db: Database, kofi_id: str
+) -> None:
+    sign_in_operator(visitor, db)
+    listening, _ = endpoint(db, kofi_id)
+    let_wait(db, listening, WAITING_COUNTED_MAX - 1)
+    other, _ = endpoint(db, kofi_id)
+    let_wait(db, other, WAITING_COUNTED_MAX + 1)
+    page = visitor.get(path_of(db, kofi_id)).text
+    assert f"{endpoints.text_id(listening.id)} has 99 events waiting for it" in page
+    assert f"{endpoints.text_id(other.id)} has at least 100 events waiting for it" in page
 
 
 def test_an_account_is_closed_once_its_wallet_is_paid_out(

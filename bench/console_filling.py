@@ -11,12 +11,16 @@ from sqlalchemy.engine import Connection
 
 from bench import console_rows
 from bench.console_rows import BUSY, CARRIERS, DAYS, OF_ACCOUNT, OF_SEND
-from heliograph import inbound, senders, users
+from heliograph import inbound, keys, senders, users
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
 from heliograph.database.database import Database, metadata
 from heliograph.senders import reserved_names
 from heliograph.users import Role
+from heliograph.webhooks import LOW_BALANCE
+from heliograph.webhooks.tables import webhook_endpoints, webhook_events, webhook_queue
+from tests.support.capability.campaigns import write_down
+from tests.support.capability.webhooks import endpoint
 from tests.support.console.operators import attached
 from tests.support.factories import SENDER, open_account, open_carrier, open_route
 from tests.support.portal.routes import customer_of, things_of
@@ -24,6 +28,9 @@ from tests.support.portal.visitor import EMAIL
 
 ACCOUNTS: Final = 10_000
 ROUTES: Final = 1_000
+KEYS: Final = 500  # of the busiest account; and as many campaigns
+ENDPOINTS: Final = 45  # of it, beside the one that events go to
+WAITING: Final = 2_000  # events for each of them, which fails
 NUMBERS: Final = 1_000  # that receive texts; and as many names are reserved
 WAITING_SENDERS: Final = 500
 _SENDS_AT_ONCE: Final = 20_000  # a million messages
@@ -82,8 +89,37 @@ def _add_things(db: Database) -> None:
             carrier = f"carrier-{number % CARRIERS}"
             inbound.add_number(tx, str(45_000 + number), carrier, BUSY, now_ms=now_ms)
             reserved_names.add(tx, f"BANK {number}", "a bank", now_ms=now_ms)
+        for number in range(KEYS):
+            name = f"till {number}"
+            keys.issue(
+                tx,
+                BUSY,
+                name=name,
+                sandbox=False,
+                tier="standard",
+                permissions=["sms.send"],
+                now_ms=now_ms,
+            )
+    for number in range(KEYS):
+        write_down(db, BUSY, name=f"offer {number}")
     things_of(db, BUSY, customer_of(db, BUSY))
     attached(db, BUSY, ids.text_of_raw("sid", BUSY))  # its first sender ID waits
+
+
+def let_events_wait(db: Database) -> None:
+    """Gives the busiest account endpoints that fail, for each of which events wait."""
+    made = [endpoint(db, BUSY, kinds=[LOW_BALANCE])[0] for _ in range(ENDPOINTS)]
+    now_ms = clock.now_ms()
+    events = [ids.raw_of_number(ids.new_number(now_ms)) for _ in range(WAITING)]
+    event = {"account_id": BUSY, "sandbox": False, "kind": LOW_BALANCE, "body": "{}"}
+    with db.write() as tx:
+        is_new = webhook_endpoints.c.id.in_([each.id for each in made])
+        tx.execute(webhook_endpoints.update().where(is_new).values(failing_since_ms=1))
+        rows = [{**event, "id": each, "created_at_ms": now_ms} for each in events]
+        tx.execute(webhook_events.insert(), rows)
+        for each in made:
+            waits = {"endpoint_id": each.id, "due_at_ms": now_ms, "tries": 1}
+            tx.execute(webhook_queue.insert(), [{**waits, "event_id": raw} for raw in events])
 
 
 def _carrier_ids(db: Database) -> list[int]:

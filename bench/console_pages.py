@@ -23,7 +23,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from bench.console_copy import copy_to_sqlite
-from bench.console_filling import ACCOUNTS, fill
+from bench.console_filling import ACCOUNTS, fill, let_events_wait
 from bench.console_rows import BUSY
 from bench.databases import DATABASE_FILE, postgres_databases
 from bench.page_costs import AIM_MS, COLUMNS, PageCost, cost_of
@@ -233,6 +233,7 @@ def _tell_events(db: Database, run: Loop) -> None:
             return
     run(happens(db, BUSY, EVENTS))
     exhaust(db)
+    let_events_wait(db)
 
 
 def _records(db: Database) -> dict[str, str]:

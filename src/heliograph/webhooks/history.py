@@ -73,8 +73,8 @@ def _event(row: Any, by_event: Any) -> dict[str, Any]:
     at = rfc3339(row.at_ms)
     return {
         "id": ids.text_of_raw(EVENT_PREFIX, row.event_id),
-        "event": by_event.kind if deliveries_of is not None else None,
-        "created_at": rfc3339(by_event.created_at_ms) if deliveries_of is not None else None,
+        "event": by_event.kind if by_event is not None else None,
+        "created_at": rfc3339(by_event.created_at_ms) if by_event is not None else None,
         "outcome": row.outcome,
         "tries": row.tries,
         "status": row.status,

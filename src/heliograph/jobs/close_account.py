@@ -23,9 +23,10 @@ from heliograph.campaigns.tables import campaigns
 from heliograph.carriers import all_carriers
 from heliograph.database import config
 from heliograph.inbound.keywords import give_back_keywords
+from heliograph.messages.queue import count_queued
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.states import IN_DOUBT
-from heliograph.messages.tables import inflight, messages, queue, sends
+from heliograph.messages.tables import inflight, messages
 from heliograph.senders import documents
 from heliograph.wallet import money
 from heliograph.webhooks import backlogs, endpoints
@@ -188,15 +189,12 @@ def _in_doubt(tx: Connection, account: Account) -> Iterator[Debt]:
 
 
 def _queued(tx: Connection, account: Account) -> Iterator[Debt]:
-    query = sa.select(sa.func.sum(queue.c["count"])).join_from(
-        queue, sends, sends.c.id == queue.c.send_id
-    )
-    count = tx.execute(query.where(sends.c.account_id == account.id)).scalar_one()
+    count = count_queued(tx, account.id)
     if count:
         yield Debt(
             DebtKind.QUEUED,
             text_id(account),
-            f"{_messages(int(count))} queued (or wait until a carrier has them)",
+            f"{_messages(count)} queued (or wait until a carrier has them)",
             f"message cancel --account {text_id(account)}",
         )
 

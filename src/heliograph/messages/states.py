@@ -135,9 +135,9 @@ FAILURE_CODES: Final[Mapping[str, FailureCode]] = {
     ),
     "canceled": FailureCode(
         "The message was canceled.",
-        "its campaign was canceled; or all queued messages of its account were canceled (`message"
-        " cancel`); or it was in doubt, and an operator decided that it is not to be sent again"
-        " (`message settle --as canceled`)",
+        "its campaign was canceled; or it was canceled while it was queued, alone or with all of"
+        " its account (`message cancel`); or it was in doubt, and an operator decided that it is"
+        " not to be sent again (`message settle --as canceled`)",
     ),
     "blocked": FailureCode(
         "The recipient has opted out.", "its recipient opted out while it was queued"

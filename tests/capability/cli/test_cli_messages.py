@@ -271,3 +271,32 @@ def test_a_value_that_is_refused_is_one_line_and_status_2(
 def test_a_mistake_in_the_command_line_is_status_2(run: Run, args: list[str], told: str) -> None:
     said = run(*args)
     assert (said.status, told in said.err) == (2, True), said.err
+
+
+def test_one_queued_message_is_canceled_and_the_command_says_why_it_is_not(
+    run: Run, beside: Beside
+) -> None:
+    async def made(house: House) -> list[str]:
+        link = await house.submitted(phones(2)[0])
+        await house.send(phones(2)[1])
+        assert link.open
+        return [ids.text_of_raw("msg", row.id) for row in house.messages()]
+
+    given, queued = beside.do(made)
+    assert run("message", "cancel", queued, "--json").json == {
+        "id": queued,
+        "canceled": 1,
+        "credits_refunded": 1,
+    }
+    assert run("message", "show", queued, "--json").json["error"]["code"] == "canceled"
+    assert run("ledger", "verify", "--json").json["proven"]
+    for message, why in (
+        (queued, "was canceled already."),
+        (given, "has left the queue: a carrier has it, and will answer."),
+    ):
+        refused = run("message", "cancel", message)
+        assert refused.status == 1
+        assert refused.err == f"heliograph: The message {message} {why}\n"
+    assert run("message", "cancel", "msg_x").status == 1
+    for none_or_both in ((), (queued, "--account", "amina")):
+        assert run("message", "cancel", *none_or_both).status == 2

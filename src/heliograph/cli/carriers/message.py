@@ -14,7 +14,6 @@ from heliograph.cli.output import print_table, show, show_list
 from heliograph.cli.values import (
     Duration,
     FailedBy,
-    account_option,
     page_options,
     span_options,
 )
@@ -224,15 +223,36 @@ _SHOWN_AS: Final = {
 }
 
 
-@command.command("cancel", epilog=examples("message cancel --account 'Amina Foods'"))
-@account_option
-def cancel(run: CommandRun, account: str) -> None:
-    """Cancel all queued messages of an account, live and sandbox. They fail as canceled, and are
-    refunded; what a carrier has already been given stays as it is.
+@command.command(
+    "cancel", epilog=examples("message cancel msg_01k5…", "message cancel --account 'Amina Foods'")
+)
+@click.argument("message_id", metavar="[ID]", required=False)
+@click.option(
+    "--account", metavar="ACC", help="Instead of ID: all queued messages of this account."
+)
+def cancel(run: CommandRun, message_id: str | None, account: str | None) -> None:
+    """Cancel a queued message, or all of an account, live and sandbox. They fail as canceled, and
+    are refunded; what a carrier has already been given stays as it is.
 
     The command works beside a running server. The account can go on sending: suspend it first if it
     should not.
     """
+    if (message_id is None) == (account is None):
+        raise click.UsageError("Give an ID, or --account for all queued messages of an account.")
+    show(run, _cancel_all(run, account) if account is not None else _cancel_one(run, message_id))
+
+
+def _cancel_one(run: CommandRun, message_id: str | None) -> dict[str, Any]:
+    from heliograph.base import clock
+    from heliograph.messages.doubt import trace
+    from heliograph.messages.sweeps import cancel_message
+
+    with run.write() as tx:
+        credits = cancel_message(tx, trace.raw_of(message_id or ""), clock.now_ms())
+    return {"id": message_id, "canceled": 1, "credits_refunded": credits}
+
+
+def _cancel_all(run: CommandRun, account: str) -> dict[str, Any]:
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.messages.sweeps import fail_queued
@@ -246,7 +266,7 @@ def cancel(run: CommandRun, account: str) -> None:
             canceled += some
         return canceled
 
-    show(run, {"account_id": accounts.text_id(found), "canceled": run.run_hot(cancel_everything)})
+    return {"account_id": accounts.text_id(found), "canceled": run.run_hot(cancel_everything)}
 
 
 def _recipient(tx: "Connection", account: str | None, phone: str | None) -> int | None:

@@ -166,5 +166,11 @@ def refund_due(row: MessageRow) -> int:
     """
     if row.status != FAILED:
         return 0
-    unaccepted = row.segments - row.parts_accepted.bit_count()
-    return row.credits * unaccepted // row.segments - row.refunded
+    return unaccepted_credits(row.credits, row.segments, row.parts_accepted) - row.refunded
+
+
+def unaccepted_credits(credits: int, segments: int, parts_accepted: int) -> int:
+    """Returns the part of a message's credits that stands for segments which no carrier has
+    accepted. `parts_accepted` has a bit for each that one has.
+    """
+    return credits * (segments - parts_accepted.bit_count()) // segments

@@ -2,6 +2,7 @@
 
 from heliograph.messages.queue.depths import account_ends, waiting_for_carrier
 from heliograph.messages.queue.metrics import WaitingMessages, count_in_doubt, count_waiting
+from heliograph.messages.queue.of_account import count_queued, queued_messages
 from heliograph.messages.queue.rank import (
     BULK_FROM_US,
     HELD_FROM_US,
@@ -17,6 +18,8 @@ __all__ = [
     "WaitingMessages",
     "account_ends",
     "count_in_doubt",
+    "count_queued",
     "count_waiting",
+    "queued_messages",
     "waiting_for_carrier",
 ]

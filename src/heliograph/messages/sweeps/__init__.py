@@ -6,12 +6,24 @@ from heliograph.messages.sweeps.accepted_during_opt_out import (
     cancel_accepted_meanwhile,
     wait_for_accepting,
 )
+from heliograph.messages.sweeps.cancel import (
+    QueuedMessage,
+    cancel_message,
+    credits_back,
+    find_queued,
+)
 from heliograph.messages.sweeps.opt_out import (
     UnwantedTexts,
     cancel_unwanted,
     fail_blocked,
 )
-from heliograph.messages.sweeps.pause import fail_canceled, fail_queued, hold, release
+from heliograph.messages.sweeps.pause import (
+    fail_canceled,
+    fail_queued,
+    fail_queued_within,
+    hold,
+    release,
+)
 from heliograph.messages.sweeps.sweep import (
     fail_expired,
     fail_over,
@@ -22,14 +34,19 @@ from heliograph.messages.sweeps.sweep import (
 from heliograph.messages.sweeps.withdraw import withdraw
 
 __all__ = [
+    "QueuedMessage",
     "UnwantedTexts",
     "cancel_accepted_meanwhile",
+    "cancel_message",
     "cancel_unwanted",
+    "credits_back",
     "fail_blocked",
     "fail_canceled",
     "fail_expired",
     "fail_over",
     "fail_queued",
+    "fail_queued_within",
+    "find_queued",
     "find_unreceipted",
     "hold",
     "release",

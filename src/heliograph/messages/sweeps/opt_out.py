@@ -88,7 +88,9 @@ class _FoundMessage(Row, frozen=True):
         return is_withdrawn(self.queued.id, self.group_id, self.opt_out_id)
 
 
-class _OfSends(Row, frozen=True):
+class OfSends(Row, frozen=True):
+    """Asks for the runs of these sends (raw ids)."""
+
     send_ids: list[Id]
 
 
@@ -148,15 +150,15 @@ _UNWANTED: Final = SharingStatement(
 _OF_SENDS: Final = f"SELECT {queue_columns('q')} FROM queue q WHERE q.send_id"
 _OF_SENDS_SQLITE: Final = f"{_OF_SENDS} IN (SELECT value FROM json_each(:send_ids))"
 _RUNS: Final = Statement(
-    _OfSends,
+    OfSends,
     QueuedRun,
     postgresql=f"{_OF_SENDS} = ANY(:send_ids) FOR UPDATE SKIP LOCKED",
     sqlite=_OF_SENDS_SQLITE,
 )
 # Waits for whoever is just taking some of a run. In an order, so that two opt-outs do not wait for
 # each other; what takes runs waits for none.
-_RUNS_WAITED_FOR: Final = Statement(
-    _OfSends,
+RUNS_WAITED_FOR: Final = Statement(
+    OfSends,
     QueuedRun,
     postgresql=f"""
         {_OF_SENDS} = ANY(:send_ids) ORDER BY q.carrier_id, q.rank_us, q.first_id FOR UPDATE""",
@@ -195,7 +197,7 @@ async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]
     """
     if not waiting:
         return set()
-    runs = await _RUNS.rows(tx, _OfSends(sorted(set(waiting.values()))))
+    runs = await _RUNS.rows(tx, OfSends(sorted(set(waiting.values()))))
     left = split_runs(runs, waiting)
     await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked")
     return left.found
@@ -258,12 +260,12 @@ class _UnwantedSearch:
     async def runs_without(self) -> "SplitRuns":
         """Returns the runs, which are locked, without these messages."""
         await self._search()
-        left = await self._runs_without_found(_RUNS_WAITED_FOR)
+        left = await self._runs_without_found(RUNS_WAITED_FOR)
         for _ in range(LOOKS_MAX - 1):
             if self.has_all(left):
                 break
             await self._search()
-            left = await self._runs_without_found(_RUNS_WAITED_FOR)
+            left = await self._runs_without_found(RUNS_WAITED_FOR)
         if self._tx.postgresql and self._with_carriers:
             found = {ids.raw_of_number(number) for number in left.found}
             await lock_messages(self._tx, self._with_carriers | found)
@@ -291,9 +293,9 @@ class _UnwantedSearch:
             and ids.made_at_ms(int(message.opt_out_id, 16)) >= self._new_since_ms
         )
 
-    async def _runs_without_found(self, which: Statement[_OfSends, QueuedRun]) -> "SplitRuns":
+    async def _runs_without_found(self, which: Statement[OfSends, QueuedRun]) -> "SplitRuns":
         if self._waiting:
-            runs = await which.rows(self._tx, _OfSends(sorted(set(self._waiting.values()))))
+            runs = await which.rows(self._tx, OfSends(sorted(set(self._waiting.values()))))
             self._runs |= {run.key: run for run in runs}
         return split_runs(list(self._runs.values()), self._waiting)
 

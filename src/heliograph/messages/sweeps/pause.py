@@ -9,10 +9,11 @@ let go stands where it stood.
 from typing import Final
 
 from heliograph.database.database import Database
+from heliograph.database.hot import HotTx
 from heliograph.database.statements import GivenT, Id, Int, Row, Statement
 from heliograph.messages.queue.rank import HELD_FROM_US, RESTORED_FROM_US
 from heliograph.messages.queue.sql import QUEUE_AGAIN, TAKE_RUNS, QueuedRun, queue_columns
-from heliograph.messages.sweeps.sweep import BATCH_MAX, fail_runs
+from heliograph.messages.sweeps.sweep import BATCH_MAX, FailedMessages, fail_runs
 
 RUNS_AT_ONCE: Final = 2_000  # moved in one transaction: about 50 ms
 
@@ -82,7 +83,7 @@ async def fail_canceled(db: Database, group_id: int, now_ms: int) -> int:
     """
     async with db.hot() as tx:
         runs = await _TO_FAIL.rows(tx, OfGroup(group_id, BATCH_MAX))
-        return await fail_runs(tx, runs, now_ms, "canceled")
+        return (await fail_runs(tx, runs, now_ms, "canceled")).messages
 
 
 async def fail_queued(db: Database, account_id: str, now_ms: int) -> int:
@@ -90,5 +91,10 @@ async def fail_queued(db: Database, account_id: str, now_ms: int) -> int:
     `canceled` and refunded. Returns how many; 0 means that there are no more.
     """
     async with db.hot() as tx:
-        runs = await _OF_ACCOUNT.rows(tx, QueuedOfAccount(account_id, BATCH_MAX))
-        return await fail_runs(tx, runs, now_ms, "canceled")
+        return (await fail_queued_within(tx, account_id, now_ms)).messages
+
+
+async def fail_queued_within(tx: HotTx, account_id: str, now_ms: int) -> FailedMessages:
+    """Does in the caller's transaction what `fail_queued` does."""
+    runs = await _OF_ACCOUNT.rows(tx, QueuedOfAccount(account_id, BATCH_MAX))
+    return await fail_runs(tx, runs, now_ms, "canceled")

@@ -241,4 +241,5 @@ async def cancel_some(db: Database, which: Selection, now_ms: int) -> int:
     """
     async with db.hot() as tx:
         found = await _RESTORED_RUNS.rows(tx, which.runs(BATCH_MAX))
-        return await fail_runs(tx, [restored.run for restored in found], now_ms, "canceled")
+        runs = [restored.run for restored in found]
+        return (await fail_runs(tx, runs, now_ms, "canceled")).messages

@@ -4,7 +4,7 @@ over the work of dead processes. It runs every second, in small batches.
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -25,7 +25,7 @@ from heliograph.messages.carrier.inflight_sql import (
 from heliograph.messages.carrier.messages_sql import RESENT, ResentParts
 from heliograph.messages.carrier.settle import move
 from heliograph.messages.carrier.store import store_changes
-from heliograph.messages.changes.collect import Changes, Requeued
+from heliograph.messages.changes.collect import Changes, MessageRow, Requeued
 from heliograph.messages.changes.message_lock import lock_messages
 from heliograph.messages.queue.rank import BULK_FROM_US, HELD_FROM_US, FairQueue, Ranks
 from heliograph.messages.queue.sql import (
@@ -39,6 +39,13 @@ from heliograph.messages.queue.sql import (
 from heliograph.messages.states import FAILED, IN_DOUBT, QUEUED, RESEND_AFTER_MS, SEGMENT
 
 BATCH_MAX: Final = 500  # messages in one transaction of a sweep: sends must not wait for it
+
+
+class FailedMessages(NamedTuple):
+    """Counts messages that were taken out of the queue, and the credits that were paid back."""
+
+    messages: int
+    credits: int
 
 
 class _ExpiredBy(Row, frozen=True):
@@ -160,10 +167,12 @@ async def fail_expired(db: Database, now_ms: int) -> int:
     """
     async with db.hot() as tx:
         runs = await _EXPIRED_RUNS.rows(tx, _ExpiredBy(now_ms, BATCH_MAX))
-        return await fail_runs(tx, runs, now_ms, "expired")
+        return (await fail_runs(tx, runs, now_ms, "expired")).messages
 
 
-async def fail_runs(tx: HotTx, runs: Sequence[QueuedRun], now_ms: int, error_code: str) -> int:
+async def fail_runs(
+    tx: HotTx, runs: Sequence[QueuedRun], now_ms: int, error_code: str
+) -> FailedMessages:
     """Takes messages out of the queue, of runs that are locked, at most BATCH_MAX: they have
     failed. It returns how many.
     """
@@ -178,8 +187,8 @@ async def fail_runs(tx: HotTx, runs: Sequence[QueuedRun], now_ms: int, error_cod
         taken.append(run.key)
         if some < run.messages:
             rests.append(run.without_first(some, run.rank_us))
-    await fail_taken(tx, taken, rests, numbers, now_ms, error_code)
-    return len(numbers)
+    rows = await fail_taken(tx, taken, rests, numbers, now_ms, error_code)
+    return FailedMessages(len(numbers), sum(row.refunded - row.refunded_before for row in rows))
 
 
 async def fail_taken(
@@ -190,10 +199,10 @@ async def fail_taken(
     now_ms: int,
     error_code: str,
     wallets: Sequence[str] = (),
-) -> None:
-    """Fails the messages with these numbers. `taken` are the keys of the runs that they were in,
-    and `rests` what is left of those. `wallets` are the accounts, in order of their ids, whose
-    wallets the transaction goes on to need.
+) -> list[MessageRow]:
+    """Fails the messages with these numbers, and returns them as they are then. `taken` are the
+    keys of the runs that they were in, and `rests` what is left of those. `wallets` are the
+    accounts, in order of their ids, whose wallets the transaction goes on to need.
     """
     await TAKE_RUNS.rows(tx, taken)
     await QUEUE.rows(tx, rests)
@@ -205,6 +214,7 @@ async def fail_taken(
     if wallets:  # before some of them are locked for refunds
         await read_sql.lock_wallets(tx, wallets)
     await store_changes(tx, 0, changes)
+    return list(changes.messages.values())
 
 
 async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: bool) -> int:

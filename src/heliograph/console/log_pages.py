@@ -57,6 +57,7 @@ DONE: Final = {
     "credits.grant": "Granted SMS credits",
     "key.revoke": "Revoked an API key",
     "ledger.verify": "Asked for a proof of the ledger",
+    "message.cancel": "Canceled queued messages",
     "message.match": "Matched a receipt to a message",
     "message.read": "Read the text of a message",
     "message.resend": "Sent a message in doubt again",

@@ -35,6 +35,7 @@ from heliograph.console.message_pages import (
     found_messages,
     in_doubt,
     one_message,
+    queued_messages,
     unmatched_receipts,
 )
 from heliograph.console.money_pages import carrier_money, days, ledger_files, money, proofs
@@ -175,6 +176,11 @@ PAGES: Final = (
     form_route(
         f"{ACCOUNT}/close", _on_accounts(account_closing.close, account_closing.ask_closing)
     ),
+    page_route(f"{ACCOUNT}/queued", page_for_operators(queued_messages.show_list)),
+    form_route(
+        f"{ACCOUNT}/queued",
+        long_form_for_operators(OperatorRight.MESSAGES, queued_messages.cancel),
+    ),
     form_route(
         f"{ACCOUNT}/see",
         form_for_operators(OperatorRight.SEE, seen_portal.begin, accounts.show_account),
@@ -196,6 +202,7 @@ PAGES: Final = (
         f"{MESSAGE}/text",
         form_for_operators(OperatorRight.TEXTS, one_message.read_text, one_message.show_message),
     ),
+    form_route(f"{MESSAGE}/cancel", _on_messages(one_message.cancel, one_message.show_message)),
     page_route(ABUSE, page_for_operators(abuse.show_list)),
     form_route(
         f"{ABUSE}/block",

@@ -52,6 +52,7 @@ CARRIER: Final = {
 }
 COST: Final = {"carrier": "gh-main", "prefix": "233", "currency": "GHS", "amount": "0.1"}
 RANGE: Final = "23320123"
+OF_QUEUED: Final = ("accounts/{account}/queued", "messages/{message}/cancel")
 BOUND: Final = "it tries a bind, which takes a second and stores nothing but that it was tried"
 
 
@@ -80,9 +81,11 @@ FORMS: Final[Mapping[str, Twice]] = {
     "accounts/{account}/keys/{key}": Twice({"do": "revoke", **X}),
     "accounts/{account}/webhooks/{endpoint}": Twice({"do": "remove", **X}),
     "accounts/{account}/campaigns/{campaign}": Twice({"do": "cancel", **X}),
+    "accounts/{account}/queued": Twice({"do": "cancel", **X}),
     "accounts/{account}/see": Twice({"do": "see", **X}, page="accounts/{account}"),
     "accounts/{account}/leave": Twice({}, page="seen/{account}"),
     "messages/in-doubt/decide": Twice({"do": "undeliverable", **X}, page="messages/in-doubt"),
+    "messages/{message}/cancel": Twice({"do": "cancel", "shown": "1", **X}, page="messages"),
     "messages/match": Twice(
         {"do": "match", "receipt": "carrier/aa1", **X}, page="messages/receipts"
     ),
@@ -155,12 +158,21 @@ def doubtful(house: House) -> House:
     return house
 
 
+async def queued(house: House) -> None:
+    """Queues a message."""
+    await house.send(PHONE)
+    await house.db.close_hot()
+
+
 def stands(
     db: Database, name: str, house: House, visitor: Visitor
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Makes what a form is about. Returns what parameters of paths stand for, and more fields."""
     [row] = house.messages()
     message = ids.text_of_raw("msg", row.id)
+    if name in OF_QUEUED:
+        asyncio.run(queued(house))
+        message = ids.text_of_raw("msg", house.messages()[-1].id)
     is_new = name in ("approvals/accounts/{account}", "accounts/{account}/close")
     with db.read() as tx:
         whose = account_in_sandbox(db) if is_new else house.amina_id
@@ -170,6 +182,7 @@ def stands(
         "sender": waiting_sender(db, house.amina_id),
         "account": account,
         "carrier": "gh-main",
+        "message": message,
         "number": own_number(db, house.amina_id),
         "sheet": uploaded_sheet(db),
         "recipient": added(db, OPERATOR_MAIL).recipient.text_id,

@@ -104,6 +104,7 @@ def _path_of(debt: Debt) -> str | None:
         DebtKind.CUSTOMER: f"{ACCOUNTS}/{debt.account}/close",
         DebtKind.DOUBT: MESSAGES,
         DebtKind.ENDPOINT: f"{ACCOUNTS}/{debt.account}/webhooks/{debt.record}",
+        DebtKind.QUEUED: f"{ACCOUNTS}/{debt.account}/queued",
         DebtKind.WALLET: f"{MONEY}/{debt.account}",
     }.get(debt.kind)
 

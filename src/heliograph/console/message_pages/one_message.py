@@ -9,11 +9,14 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import accounts
-from heliograph.base.errors import FieldError, Forbidden
+from heliograph.base.errors import DoneAlready, FieldError, Forbidden, InvalidRequest
+from heliograph.base.short_texts import invalid_field
 from heliograph.carriers import SIMULATOR_ID, Outgoing, describe_submissions
 from heliograph.carriers.smpp.describe_submission import DescribedSubmission
 from heliograph.console.message_pages.carrier_choice import CarrierNames, carrier_names
+from heliograph.console.navigation import MESSAGES
 from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.messages import read
 from heliograph.messages.changes.events import event_ids
@@ -22,7 +25,10 @@ from heliograph.messages.doubt.decide import Decision
 from heliograph.messages.doubt.segments import Segment, segments
 from heliograph.messages.doubt.trace import TracedMessage
 from heliograph.messages.read.charges import charges_of
+from heliograph.messages.sweeps import QueuedMessage, cancel_message, find_queued
+from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.webhooks import endpoints, history
 
 NO_TEXT: Final = "0"  # in place of a one-time code: what stands beside the text is the same
@@ -42,7 +48,7 @@ def show_message(
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows a message without its text. Raises NotFound."""
-    return _render(tx, request, visit, shows_text=False)
+    return _render(tx, request, visit, errors, shows_text=False)
 
 
 def read_text(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
@@ -58,8 +64,50 @@ def read_text(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
     return _render(tx, request, visit, shows_text=True)
 
 
+def cancel(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
+    """Cancels a queued message, as the command does. One that was canceled stays so. Raises
+    NotFound, and InvalidRequest, also when the page has shown other credits than go back now.
+    """
+    reason = reason_of(request)
+    path = f"{MESSAGES}/{request.path['message']}"
+    traced = trace.trace_message(tx, request.path["message"])
+    try:
+        credits = cancel_message(tx, traced.message.id, request.now_ms)
+    except DoneAlready:
+        return redirect(path, DoneNotice.DONE_ALREADY)
+    if request.sent.form.get("shown") != str(credits):
+        raise invalid_field(
+            "shown",
+            "are not what goes back now: a carrier has taken a part of the message after you had"
+            " opened this page. Look at it again, then decide",
+        )
+    visit.audit(
+        tx,
+        traced.account_id,
+        "message.cancel",
+        request.path["message"],
+        before="queued",
+        after=f"failed: canceled, {credits} credits back",
+        reason=reason,
+    )
+    return redirect(path, DoneNotice.SAVED)
+
+
+def _queued(tx: Connection, traced: TracedMessage) -> QueuedMessage | None:
+    """Returns the message if it can be canceled."""
+    try:
+        return find_queued(tx, traced.message.id)
+    except InvalidRequest:
+        return None
+
+
 def _render(
-    tx: Connection, request: PageRequest, visit: OperatorVisit, *, shows_text: bool
+    tx: Connection,
+    request: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+    *,
+    shows_text: bool,
 ) -> Response:
     traced = trace.trace_message(tx, request.path["message"])
     message, account = traced.message, accounts.by_id(tx, traced.account_id)
@@ -70,6 +118,7 @@ def _render(
         "traced_message.html",
         request,
         visit,
+        status=400 if errors else 200,
         message=record,
         created_at_ms=message.created_at_ms,
         account=account,
@@ -95,6 +144,9 @@ def _render(
             (each, endpoints.text_id(each.endpoint_id))
             for each in history.deliveries_of(tx, traced.account_id, event_ids(message))
         ],
+        queued=_queued(tx, traced),
+        typed=body_of(request),
+        errors={error.field: error.message for error in errors},
     )
 
 

@@ -68,6 +68,7 @@ ACTIONS: Final = {
     "member.remove": marked("Removed a member"),
     "member.role": marked("Changed a member's role"),
     "member.withdraw": marked("Withdrew an invitation"),
+    "message.cancel": marked("Canceled queued messages"),
     "message.match": marked("Matched a receipt to a message"),
     "message.read": marked("Read the text of a message"),
     "message.resend": marked("Sent a message again"),

@@ -1,0 +1,187 @@
+"""Operators cancel queued messages in the console: one on its page, and all of an account."""
+
+import asyncio
+
+import pytest
+
+from heliograph import accounts, users
+from heliograph.accounts import audit_log
+from heliograph.base import ids
+from heliograph.base.paging import PageWanted
+from heliograph.console.message_pages import queued_messages
+from heliograph.database.database import Database
+from heliograph.messages.sweeps import sweep
+from heliograph.users import OperatorEntry, OperatorRole
+from tests.support.capability.sending import House
+from tests.support.console.operators import sign_in_operator
+from tests.support.factories import PHONE, phones
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
+
+TWO_SEGMENTS = "x" * 200
+WHY = {"reason": "ticket 4711"}
+
+
+def queued(house: House, *to: str, text: str = "hello", taken: bool = False) -> list[str]:
+    """Queues messages, and lets their carrier take them. Returns the ids of all messages."""
+
+    async def made() -> None:
+        await house.send(list(to) or PHONE, text)
+        if taken:
+            await house.turn().turn.run_once()
+        await house.db.close_hot()
+
+    asyncio.run(made())
+    return [ids.text_of_raw("msg", row.id) for row in house.messages()]
+
+
+def logged(db: Database) -> list[OperatorEntry]:
+    with db.read() as tx:
+        return [each.entry for each in users.operator_entries(tx, PageWanted(20, None))]
+
+
+def path_of(db: Database, account_id: str) -> str:
+    with db.read() as tx:
+        text_id = accounts.text_id(accounts.by_id(tx, account_id))
+    return f"/console/accounts/{text_id}/queued"
+
+
+def test_a_queued_message_is_canceled_on_its_page_which_says_what_goes_back(
+    visitor: Visitor, stranger: Visitor, db: Database, house: House
+) -> None:
+    [message] = queued(house, text=TWO_SEGMENTS)
+    path = f"/console/messages/{message}"
+    sign_in_operator(visitor, db, OperatorRole.SUPPORT)
+    before = house.credits()
+    page = visitor.get(path).text
+    assert "2 SMS credits go back to the wallet of amina" in page
+    form = {"do": "cancel", "shown": "2"}
+    assert "must have 1 to 255 characters" in visitor.post(f"{path}/cancel", form).text
+    visitor.get(path)
+    done = visitor.post(f"{path}/cancel", {**form, **WHY})
+    assert (done.status_code, done.headers["location"]) == (303, path)
+    assert (house.statuses(), house.credits()) == (["failed/canceled"], before + 2)
+    [entry] = logged(db)
+    assert entry == OperatorEntry(
+        "message.cancel",
+        house.amina_id,
+        message,
+        "queued",
+        "failed: canceled, 2 credits back",
+        "ticket 4711",
+    )
+    with db.read() as tx:
+        [told] = audit_log.page(tx, house.amina_id, PageWanted(9, None))
+    assert (told.entry.action, told.entry.record) == ("message.cancel", message)
+    assert "4711" not in str(told)
+    page = visitor.get(path).text
+    assert "The message was canceled." in page
+    assert "Cancel it" not in page
+    again = visitor.post(f"{path}/cancel", {**form, **WHY})
+    assert (again.status_code, again.headers["location"]) == (303, path)
+    assert "That was done already" in visitor.get(path).text
+    assert len(logged(db)) == 1
+    stranger.sign_in(EMAIL, house.amina_id)
+    assert "Canceled queued messages" in stranger.get(f"{home_of(db, house.amina_id)}/audit").text
+    house.assert_sound()
+
+
+def test_a_message_that_has_left_the_queue_is_not_canceled(
+    visitor: Visitor, db: Database, house: House
+) -> None:
+    [message] = queued(house)
+    path = f"/console/messages/{message}"
+    sign_in_operator(visitor, db)
+    visitor.get(path)
+    queued(house, phones(1)[0], taken=True)
+    refused = visitor.post(f"{path}/cancel", {"do": "cancel", "shown": "1", **WHY})
+    assert refused.status_code == 400
+    assert f"The message {message} has left the queue: a carrier has it" in refused.text
+    assert house.statuses() == ["queued"] * 2
+    assert logged(db) == []
+    assert "Cancel it" not in visitor.get(path).text
+
+
+def test_credits_that_were_not_shown_do_not_go_back(
+    visitor: Visitor, db: Database, house: House
+) -> None:
+    [message] = queued(house, text=TWO_SEGMENTS)
+    path = f"/console/messages/{message}"
+    sign_in_operator(visitor, db)
+    visitor.get(path)
+    before = house.credits()
+    late = visitor.post(f"{path}/cancel", {"do": "cancel", "shown": "1", **WHY})
+    assert (late.status_code, "are not what goes back now" in late.text) == (400, True)
+    assert (house.statuses(), house.credits()) == (["queued"], before)
+    assert logged(db) == []
+
+
+def test_who_may_not_decide_sees_no_button(visitor: Visitor, db: Database, house: House) -> None:
+    [message] = queued(house)
+    sign_in_operator(visitor, db, OperatorRole.FINANCE)
+    assert "Cancel it" not in visitor.get(f"/console/messages/{message}").text
+    page = visitor.get(path_of(db, house.amina_id)).text
+    assert message in page
+    assert "Your role looks at this" in page
+
+
+def test_all_that_is_queued_of_an_account_is_canceled_and_closing_leads_there(
+    visitor: Visitor, db: Database, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "BATCH_MAX", 2)
+    messages = queued(house, *phones(5), text=TWO_SEGMENTS)
+    path = path_of(db, house.amina_id)
+    sign_in_operator(visitor, db)
+    assert f'href="{path}"' in visitor.get(path.replace("/queued", "/close")).text
+    assert f'href="{path}"' in visitor.get(path.removesuffix("/queued")).text
+    page = visitor.get(path).text
+    assert all(f"/console/messages/{message}" in page for message in messages)
+    assert "10 SMS credits go back to the wallet of amina" in page
+    assert "Cancel 5 messages" in page
+    missing = visitor.post(path, {"do": "cancel"})
+    assert (missing.status_code, "must have 1 to 255" in missing.text) == (400, True)
+    visitor.get(path)
+    before = house.credits()
+    done = visitor.post(path, {"do": "cancel", **WHY})
+    assert (done.status_code, done.headers["location"]) == (303, path)
+    assert house.statuses() == ["failed/canceled"] * 5
+    assert house.credits() == before + 10
+    entries = logged(db)
+    assert sorted((entry.before, entry.after) for entry in entries) == [
+        ("1 queued", "failed: canceled, 2 credits back"),
+        ("2 queued", "failed: canceled, 4 credits back"),
+        ("2 queued", "failed: canceled, 4 credits back"),
+    ]
+    assert {entry.reason for entry in entries} == {"ticket 4711"}
+    assert "Nothing is queued" in visitor.get(path).text
+    house.assert_sound()
+
+
+def test_the_same_form_cancels_once_and_what_is_queued_later_stays(
+    visitor: Visitor, db: Database, house: House
+) -> None:
+    queued(house)
+    path = path_of(db, house.amina_id)
+    sign_in_operator(visitor, db)
+    visitor.get(path)
+    form = {"do": "cancel", "once": "of this form", **WHY}
+    assert visitor.post(path, form).status_code == 303
+    queued(house)
+    assert visitor.post(path, form).status_code == 303
+    assert "That was done already" in visitor.get(path).text
+    assert house.statuses() == ["failed/canceled", "queued"]
+
+
+def test_one_form_cancels_so_many_and_says_so(
+    visitor: Visitor, db: Database, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queued_messages, "CANCELED_MAX", 2)
+    monkeypatch.setattr(queued_messages, "PRICED_MAX", 2)
+    monkeypatch.setattr(sweep, "BATCH_MAX", 1)
+    queued(house, *phones(3))
+    path = path_of(db, house.amina_id)
+    sign_in_operator(visitor, db)
+    page = visitor.get(path).text
+    assert "Cancel the first 2" in page
+    assert "The credits that were charged for them go back" in page
+    visitor.post(path, {"do": "cancel", **WHY})
+    assert sorted(house.statuses()) == ["failed/canceled", "failed/canceled", "queued"]

@@ -3,10 +3,8 @@ stored encrypted.
 """
 
 import json
-import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -16,9 +14,16 @@ from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import quote_value
 from heliograph.base.secrets import Keys, decrypt, encrypt
 from heliograph.base.short_texts import invalid_field
+from heliograph.carriers.check_settings import (
+    check,
+    check_given,
+    check_new,
+    default_of,
+    of_link,
+)
 from heliograph.carriers.link import LinkState, Outgoing
 from heliograph.carriers.routing import all_routes
-from heliograph.carriers.smpp import SmppSettings, read_overrides
+from heliograph.carriers.smpp import SmppSettings
 from heliograph.carriers.smpp.describe_submission import DescribedSubmission, describe
 from heliograph.carriers.tables import carriers
 from heliograph.database import config
@@ -34,38 +39,6 @@ _PURPOSE: Final = "SMPP password"
 SEALED: Final = (
     SealedColumn("carrier_passwords", carriers.c.password, lambda keys: Encrypted(keys, _PURPOSE)),
 )
-# no comma: routes list names
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
-
-
-class Count(NamedTuple):
-    """Describes a numeric setting of a carrier: its default, its minimum and its maximum."""
-
-    default: int
-    least: int
-    most: int
-
-
-# What an SMPP carrier's settings hold beside what its connection needs (docs/operations.md, "A
-# carrier"), and their defaults.
-_CHOICES: Final = {
-    "id_format": ("auto", "hex", "dec"),  # how its receipts print the ids of its answers
-    "in_doubt": ("resend", "never"),  # bulk messages whose answer never came
-}
-_COUNTS: Final = {
-    # Receipts that found no message, of which the oldest beyond are dropped
-    # (messages/retention/unmatched_limit.py): 0.3 kB each, up to 1.5 kB; a thousand times what
-    # waits for late answers.
-    "unmatched_max": Count(200_000, 1_000, 100_000_000),
-}
-# What a bind has room for beside the NUL (SMPP 3.4, 4.1.1). Carriers keep to it but for the
-# password, of which some give out a longer one.
-_LONGEST: Final = {"system_id": 15, "system_type": 12}
-PASSWORD_MAX: Final = 64
-_OF_CONNECTION: Final = frozenset(field.name for field in fields(SmppSettings)) - {
-    "name",
-    "password",
-}
 
 
 class Carrier(NamedTuple):
@@ -98,11 +71,7 @@ def _carrier_of_row(row: sa.Row[Any]) -> Carrier:
 
 def setting(carrier: Carrier, name: str) -> Any:
     """Returns the value that holds for a carrier: the one that was set, else the default."""
-    defaults: dict[str, Any] = {key: allowed[0] for key, allowed in _CHOICES.items()}
-    defaults |= {key: count.default for key, count in _COUNTS.items()} | {
-        field.name: field.default for field in fields(SmppSettings)
-    }
-    return carrier.settings.get(name, defaults[name])
+    return carrier.settings.get(name, default_of(name))
 
 
 def all_carriers(tx: Connection) -> list[Carrier]:
@@ -146,7 +115,7 @@ def add_carrier(
     """Stores a new SMPP carrier. It connects at once, and gets messages once a route leads to
     it. Raises InvalidRequest.
     """
-    _check_new(name, settings, password)
+    check_new(name, settings, password)
     # first: its row's lock makes two changes of the configuration wait for each other
     config.bump(tx)
     existing = all_carriers(tx)
@@ -196,11 +165,45 @@ def set_carrier(
     secret_key: Keys,
 ) -> Carrier:
     """Changes the given settings, and the password if one is given; None as a value: the default
-    again. Raises NotFound, InvalidRequest.
+    again. Raises NotFound, InvalidRequest, SecretUnreadable.
     """
-    _check_given(settings, password)
+    check_given(settings, password)
     config.bump(tx)
     carrier = _smpp_carrier(tx, name)
+    changed = _changed_settings(carrier, settings)
+    known = password if password is not None else _password(tx, carrier, secret_key)
+    check(name, changed, known)
+    values: dict[str, Any] = {
+        "settings": json.dumps(changed),
+        "password": encrypt(secret_key, _PURPOSE, known),
+    }
+    if "id_format" in settings:
+        values["id_format"] = None  # what was learnt under another setting is learnt anew
+    tx.execute(sa.update(carriers).where(carriers.c.id == carrier.id).values(values))
+    return carrier_named(tx, name)
+
+
+def changed_connection(
+    tx: Connection,
+    name: str,
+    settings: Mapping[str, Any],
+    password: str | None = None,
+    *,
+    secret_key: Keys,
+) -> SmppSettings:
+    """Returns what a link needs to a carrier once `set_carrier` has changed it so. Raises what that
+    raises, and SecretUnreadable.
+    """
+    check_given(settings, password)
+    carrier = _smpp_carrier(tx, name)
+    changed = _changed_settings(carrier, settings)
+    known = password if password is not None else _password(tx, carrier, secret_key)
+    check(name, changed, known)
+    return SmppSettings(name=name, password=known, **of_link(changed))
+
+
+def _changed_settings(carrier: Carrier, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings of a carrier once these are changed."""
     changed = {
         key: value for key, value in {**carrier.settings, **settings}.items() if value is not None
     }
@@ -210,16 +213,7 @@ def set_carrier(
         changed["status_overrides"] = {
             status: meaning for status, meaning in both.items() if meaning is not None
         }
-    known = password if password is not None else _password(tx, carrier, secret_key)
-    _check(name, changed, known)
-    values: dict[str, Any] = {
-        "settings": json.dumps(changed),
-        "password": encrypt(secret_key, _PURPOSE, known),
-    }
-    if "id_format" in settings:
-        values["id_format"] = None  # what was learnt under another setting is learnt anew
-    tx.execute(sa.update(carriers).where(carriers.c.id == carrier.id).values(values))
-    return carrier_named(tx, name)
+    return changed
 
 
 def drain_carrier(tx: Connection, name: str, draining: bool = True) -> Carrier:
@@ -282,8 +276,8 @@ def trial_connection(name: str, settings: Mapping[str, Any], password: str) -> S
     """Returns what a link needs to a carrier that is not stored. Raises InvalidRequest, as
     `add_carrier` does for the same settings.
     """
-    _check_new(name, settings, password)
-    return SmppSettings(name=name, password=password, **_of_link(settings))
+    check_new(name, settings, password)
+    return SmppSettings(name=name, password=password, **of_link(settings))
 
 
 def connection_settings(tx: Connection, carrier: Carrier, secret_key: Keys) -> SmppSettings:
@@ -291,7 +285,7 @@ def connection_settings(tx: Connection, carrier: Carrier, secret_key: Keys) -> S
     under another secret key.
     """
     return SmppSettings(
-        name=carrier.name, password=_password(tx, carrier, secret_key), **_of_link(carrier.settings)
+        name=carrier.name, password=_password(tx, carrier, secret_key), **of_link(carrier.settings)
     )
 
 
@@ -301,7 +295,7 @@ def describe_submissions(
     """Returns the fields of the submit_sm that a message would be for an SMPP carrier. Raises
     ValueError for a text that cannot be encoded.
     """
-    settings = SmppSettings(name=carrier.name, password="", **_of_link(carrier.settings))
+    settings = SmppSettings(name=carrier.name, password="", **of_link(carrier.settings))
     return describe(settings, message, shows_text=shows_text)
 
 
@@ -318,68 +312,3 @@ def _password(tx: Connection, carrier: Carrier, secret_key: Keys) -> str:
         _PURPOSE,
         tx.execute(sa.select(carriers.c.password).where(carriers.c.id == carrier.id)).scalar_one(),
     )
-
-
-def _check_new(name: str, settings: Mapping[str, Any], password: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise invalid_field(
-            "name", f"must have 1 to 64 of A-Z, a-z, 0-9, _, . and -, not {quote_value(name)}"
-        )
-    _check_given(settings, password)
-    _check(name, settings, password)
-
-
-def _check_given(settings: Mapping[str, Any], password: str | None) -> None:
-    """Refuses settings that are wrong whatever the others are. Raises InvalidRequest."""
-    for key, most in _LONGEST.items():
-        if len(settings.get(key) or "") > most:
-            raise invalid_field(
-                key,
-                f"must have at most {most} characters (SMPP 3.4, 4.1.1), not {len(settings[key])}",
-            )
-    if settings.get("system_id") == "":
-        raise invalid_field("system_id", "must not be empty")
-    if password is not None and len(password) > PASSWORD_MAX:
-        raise invalid_field(
-            "password", f"must have at most {PASSWORD_MAX} characters, not {len(password)}"
-        )
-    least = {"host": "localhost", "port": 1, "system_id": "x"}
-    # whose None is the default again
-    given = {
-        key: value
-        for key, value in settings.items()
-        if value is not None and key != "status_overrides"
-    }
-    _check("x", least | given, password or "")
-
-
-def _check(name: str, settings: Mapping[str, Any], password: str) -> None:
-    if unknown := sorted(set(settings) - _OF_CONNECTION - set(_CHOICES) - set(_COUNTS)):
-        raise invalid_field(unknown[0], "is not a setting of a carrier")
-    for key, allowed in _CHOICES.items():
-        if key in settings and settings[key] not in allowed:
-            raise invalid_field(
-                key, f"must be one of {', '.join(allowed)}, not {quote_value(settings[key])}"
-            )
-    for key, count in _COUNTS.items():
-        if key in settings and not count.least <= settings[key] <= count.most:
-            raise invalid_field(
-                key, f"must be from {count.least} to {count.most}, not {quote_value(settings[key])}"
-            )
-    try:
-        SmppSettings(name=name, password=password, **_of_link(settings))
-    except ValueError as error:
-        setting, _, found = str(error).partition(": ")
-        raise invalid_field(setting, f"cannot be {found}") from error
-
-
-def _of_link(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the settings of the connection. JSON has neither tuples nor numbers as names, so
-    these are made anew.
-    """
-    read = {"status_overrides": read_overrides(settings.get("status_overrides", {}))}
-    return {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in settings.items()
-        if key in _OF_CONNECTION
-    } | read

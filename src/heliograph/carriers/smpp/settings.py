@@ -12,7 +12,7 @@ LongMessages = Literal["udh", "payload", "sar"]
 ReceiptsWanted = Literal["all", "last", "none"]
 BindMode = Literal["trx", "tx+rx"]
 
-_CHOICES: Final = {
+CHOICES: Final = {
     "alphabet": ("gsm", "latin1", "ascii"),
     "long": ("udh", "payload", "sar"),
     "receipts": ("all", "last", "none"),
@@ -59,7 +59,7 @@ class SmppSettings:
     status_overrides: Mapping[int, SubmitOutcome] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, allowed in _CHOICES.items():
+        for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name}: {getattr(self, name)!r} (allowed: {', '.join(allowed)})")
         for name, most in (("port", 65_535), ("binds", BINDS_MAX), ("window", WINDOW_MAX)):

@@ -1,6 +1,5 @@
 """Defines the options that set a carrier up. What they may be, carriers/ checks."""
 
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -11,18 +10,19 @@ from heliograph.cli.values import Number, OrWord, WholeNumber
 
 
 class TonNpi(click.ParamType[list[int]]):
-    """Reads a type of number and a numbering plan (SMPP 3.4, 5.2.5 and 5.2.6), such as 5,0."""
+    """Reads a type of number and a numbering plan, such as 5,0."""
 
     name = "ton,npi"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[int]:
-        if not re.fullmatch(r"[0-9]{1,3},[0-9]{1,3}", value, re.ASCII):
-            self.fail(
-                f"{value!r} is not a type of number and a numbering plan, such as 5,0.", param, ctx
-            )
-        return [int(number) for number in value.split(",")]
+        from heliograph.carriers.setting_texts import read_ton_npi
+
+        try:
+            return read_ton_npi(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 class StatusMeaning(click.ParamType[tuple[str, str | None]]):
@@ -35,17 +35,12 @@ class StatusMeaning(click.ParamType[tuple[str, str | None]]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str | None]:
-        found = re.fullmatch(
-            r"0x([0-9a-fA-F]{1,8})=(throttled|retry|refused|default)", value, re.ASCII
-        )
-        if found is None:
-            self.fail(
-                f"{value!r} is not a command_status and its meaning, such as 0x45=retry; "
-                "the meanings are throttled, retry, refused, and default.",
-                param,
-                ctx,
-            )
-        return f"0x{int(found[1], 16):02X}", None if found[2] == "default" else found[2]
+        from heliograph.carriers.setting_texts import read_status_meaning
+
+        try:
+            return read_status_meaning(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 def _together(

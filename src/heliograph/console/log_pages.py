@@ -50,6 +50,7 @@ DONE: Final = {
     "carrier.pause": "Paused a carrier",
     "carrier.remove": "Removed a carrier",
     "carrier.resume": "Let a carrier take messages again",
+    "carrier.set": "Changed a carrier's settings",
     "cost.remove": "Removed a carrier's cost",
     "cost.set": "Set a carrier's cost",
     "carrier.try": "Tried to bind to a carrier",

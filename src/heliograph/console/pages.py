@@ -18,6 +18,7 @@ from heliograph.console.alert_pages import alert_list, alert_recipients, alert_r
 from heliograph.console.carrier_pages import (
     bind_trials,
     carrier_figures,
+    carrier_settings,
     carriers,
     numbers,
     one_number,
@@ -236,6 +237,26 @@ PAGES: Final = (
         Lane.TRIAL_BINDS,
     ),
     page_route(CARRIER, page_for_operators(carriers.show_carrier)),
+    page_route(f"{CARRIER}/settings", page_for_operators(carrier_settings.show_settings)),
+    form_route(
+        f"{CARRIER}/settings",
+        checked_form_for_operators(
+            OperatorRight.CARRIERS,
+            bind_trials.try_before_changing,
+            form_for_operators(
+                OperatorRight.CARRIERS,
+                carrier_settings.change,
+                carrier_settings.show_settings,
+                is_fresh=True,
+            ),
+        ),
+        Lane.TRIAL_BINDS,
+    ),
+    form_route(
+        f"{CARRIER}/settings/try",
+        long_form_for_operators(OperatorRight.CARRIERS, bind_trials.try_changed),
+        Lane.TRIAL_BINDS,
+    ),
     page_route(f"{CARRIER}/figures", page_for_operators(carrier_figures.show_figures)),
     page_route(f"{CARRIER}/export", page_for_operators(carrier_figures.export)),
     form_route(

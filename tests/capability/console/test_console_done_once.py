@@ -50,6 +50,12 @@ CARRIER: Final = {
     "tps": "50",
     "added_anyway": "yes",
 }
+SETTINGS: Final = {
+    "host": "smpp.example.net",
+    "port": "2776",
+    "system_id": "amina",
+    "saved_anyway": "yes",
+}
 COST: Final = {"carrier": "gh-main", "prefix": "233", "currency": "GHS", "amount": "0.1"}
 RANGE: Final = "23320123"
 OF_QUEUED: Final = ("accounts/{account}/queued", "messages/{message}/cancel")
@@ -93,6 +99,7 @@ FORMS: Final[Mapping[str, Twice]] = {
     "abuse/unblock": Twice({"place": RANGE, **X}, page="abuse"),
     "carriers": Twice({**CARRIER, **X}),
     "carriers/{carrier}": Twice({"do": "remove", **X}),
+    "carriers/{carrier}/settings": Twice({**SETTINGS, **X}),
     "routes": Twice({"do": "remove route", "prefix": "233", **X}),
     "numbers": Twice({"number": "4568", "carrier": "gh-main", "account": "amina", **X}),
     "numbers/{number}": Twice({"do": "set", "opt_out_scope": "sender", **X}),
@@ -113,6 +120,7 @@ OTHERS: Final[Mapping[str, str]] = {
     "messages/{message}/text": "it shows a text, and each time that it was read is written down",
     "bind-trial": BOUND,
     "carriers/{carrier}/try": BOUND,
+    "carriers/{carrier}/settings/try": BOUND,
 }
 
 

@@ -1,10 +1,12 @@
-"""Tries to bind to a carrier before it is added, or at any time, and says what was answered.
+"""Tries to bind to a carrier before it is added or changed, or at any time, and says what was
+answered.
 
 A trial asks another machine, so it stands in no transaction. It has a lane of its own, which
 answers two at once: whoever looks at pages does not wait for a carrier that does not answer.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from starlette.responses import Response
 
@@ -13,11 +15,13 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.carriers import trial_connection
 from heliograph.carriers.smpp import SmppSettings
 from heliograph.carriers.smpp.trial_bind import run_trial_bind
+from heliograph.console.carrier_pages import carrier_settings
 from heliograph.console.carrier_pages import carriers as carrier_pages
 from heliograph.console.carrier_pages.bind_words import TRIAL_S, BindTrial, trial_in_words
-from heliograph.console.carrier_pages.carrier_form import ADDED_ANYWAY, read_carrier
+from heliograph.console.carrier_pages.carrier_form import ADDED_ANYWAY, SAVED_ANYWAY, read_carrier
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
+from heliograph.console.rendering import OF_NO_FIELD
 from heliograph.portal.page_request import PageRequest
 
 
@@ -56,6 +60,64 @@ def try_before_adding(request: PageRequest, visit: OperatorVisit) -> Response | 
     except InvalidRequest as refused:
         return _render_form(request, visit, None, refused.fields)
     return None if trial.is_bound else _render_form(request, visit, trial)
+
+
+def try_changed(request: PageRequest, visit: OperatorVisit) -> Response:
+    """Tries a carrier with what the form of its settings holds, and shows the form again with the
+    answer. Raises NotFound.
+    """
+    try:
+        trial = _try_bind(request, visit, _changed_connection(request).connection)
+    except InvalidRequest as refused:
+        return _render_settings(request, visit, None, refused)
+    return _render_settings(request, visit, trial)
+
+
+def try_before_changing(request: PageRequest, visit: OperatorVisit) -> Response | None:
+    """Tries a carrier before settings are changed that a bind needs. If it cannot be bound, nothing
+    is changed and the form says why, unless the operator wants it all the same. Raises NotFound.
+    """
+    if SAVED_ANYWAY in request.sent.form:
+        return None
+    try:
+        reason_of(request)  # what is refused anyway is refused before anybody is called
+        changed = _changed_connection(request)
+        if not changed.is_for_bind:
+            return None
+        trial = _try_bind(request, visit, changed.connection)
+    except InvalidRequest as refused:
+        return _render_settings(request, visit, None, refused)
+    return None if trial.is_bound else _render_settings(request, visit, trial)
+
+
+class _ChangedConnection(NamedTuple):
+    """Holds what a link needs to a carrier once it is changed, and says whether a bind needs any of
+    what changes.
+    """
+
+    connection: SmppSettings
+    is_for_bind: bool
+
+
+def _changed_connection(request: PageRequest) -> _ChangedConnection:
+    with request.db.read() as tx:
+        carrier = carriers.carrier_named(tx, request.path["carrier"])
+        filled = carrier_settings.filled_settings(request, carrier)
+        connection = carrier_settings.connection_of(tx, request, carrier, filled)
+    return _ChangedConnection(connection, filled.is_for_bind)
+
+
+def _render_settings(
+    request: PageRequest,
+    visit: OperatorVisit,
+    trial: BindTrial | None,
+    refused: InvalidRequest | None = None,
+) -> Response:
+    errors: Sequence[FieldError] = ()
+    if refused is not None:
+        errors = refused.fields or [FieldError(OF_NO_FIELD, refused.message)]
+    with request.db.read() as tx:
+        return carrier_settings.show_settings(tx, request, visit, errors, trial=trial)
 
 
 def _read_settings(request: PageRequest) -> SmppSettings:

@@ -10,6 +10,7 @@ from heliograph.portal.filled_form import body_of, with_numbers
 from heliograph.portal.page_request import PageRequest
 
 ADDED_ANYWAY: Final = "added_anyway"  # the box that adds a carrier which cannot be bound now
+SAVED_ANYWAY: Final = "saved_anyway"  # the box that changes one which cannot be bound then
 NUMBERS: Final = ("port", "binds", "window", "tps")
 FIELDS: Final = (*NUMBERS, "host", "system_id", "system_type", "tls")
 COUNT_MAX: Final = 10_000  # the carrier's own rules are tighter

@@ -27,7 +27,7 @@ ASKS_THE_DRIVER: Final = {"database/statements/statement.py", "messages/retentio
 OF_ONE_KIND: Final = {
     ("api/api.py", "want[1:-1]"),
     ("api/openapi/errors.py", "reasons[0]"),
-    ("carriers/manage.py", "allowed[0]"),
+    ("carriers/check_settings.py", "allowed[0]"),
     ("cli/carriers/message.py", "rows[0]"),
     ("cli/output.py", "found[0]"),
     ("database/schema.py", "name[0]"),

@@ -10,6 +10,7 @@ from heliograph.alerts.past_alerts import (
     still_wrong,
 )
 from heliograph.alerts.recipients import (
+    RECIPIENT_PREFIX,
     SEALED,
     AlertRecipient,
     add_recipient,
@@ -38,6 +39,7 @@ from heliograph.alerts.watched_wallets import (
 
 __all__ = [
     "KEPT",
+    "RECIPIENT_PREFIX",
     "SEALED",
     "TEST",
     "THRESHOLDS",

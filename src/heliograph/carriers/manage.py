@@ -183,25 +183,6 @@ def set_carrier(
     return carrier_named(tx, name)
 
 
-def changed_connection(
-    tx: Connection,
-    name: str,
-    settings: Mapping[str, Any],
-    password: str | None = None,
-    *,
-    secret_key: Keys,
-) -> SmppSettings:
-    """Returns what a link needs to a carrier once `set_carrier` has changed it so. Raises what that
-    raises, and SecretUnreadable.
-    """
-    check_given(settings, password)
-    carrier = _smpp_carrier(tx, name)
-    changed = _changed_settings(carrier, settings)
-    known = password if password is not None else _password(tx, carrier, secret_key)
-    check(name, changed, known)
-    return SmppSettings(name=name, password=known, **of_link(changed))
-
-
 def _changed_settings(carrier: Carrier, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the settings of a carrier once these are changed."""
     changed = {

@@ -288,6 +288,7 @@ PAGES: Final = (
         form_for_operators(OperatorRight.MONEY, prices.change, prices.show_list, is_fresh=True),
     ),
     page_route(MARGIN, page_for_operators(margins.show_list)),
+    page_route(f"{MARGIN}/export", page_for_operators(margins.export)),
     page_route(MONEY, page_for_operators(days.show_all_accounts)),
     page_route(f"{MONEY}/days", page_for_operators(days.export)),
     page_route(CARRIER_MONEY, page_for_operators(carrier_money.show_list)),

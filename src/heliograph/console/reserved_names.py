@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from heliograph import senders
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import quote_value
+from heliograph.base.short_texts import invalid_field
 from heliograph.console.navigation import RESERVED
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -91,6 +92,7 @@ def ask_release(
         visit,
         status=400 if errors else 200,
         each=found,
+        shown=_in_words(found),
         typed=asked,
         errors={error.field: error.message for error in errors},
     )
@@ -98,7 +100,7 @@ def ask_release(
 
 def release(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     """Lets accounts register a name again. One that is not reserved was released already. Raises
-    InvalidRequest.
+    InvalidRequest, also when the page has shown another name or reason than there is now.
     """
     reason = reason_of(request)
     try:
@@ -106,6 +108,12 @@ def release(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respo
     except NotFound:
         return redirect(RESERVED, DoneNotice.DONE_ALREADY)
     before = _in_words(gone)
+    if request.sent.form.get("shown") != before:
+        raise invalid_field(
+            "shown",
+            "is not what there is now: somebody reserved it anew after you had opened this page."
+            " Look at it again, then decide",
+        )
     visit.audit(tx, None, "sender.release", gone.sender, before=before, reason=reason)
     return redirect(RESERVED, DoneNotice.REMOVED)
 

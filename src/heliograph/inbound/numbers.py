@@ -20,6 +20,7 @@ from heliograph.carriers.tables import carriers
 from heliograph.database import config
 from heliograph.database.reads import records_of
 from heliograph.inbound.tables import DIGITS_MAX, WHOLE_ACCOUNT_SCOPE, numbers
+from heliograph.text import SEPARATORS
 
 NUMBER_PREFIX: Final = "num"
 DIGITS_MIN: Final = 3  # the shortest short codes
@@ -186,7 +187,7 @@ def give_back_numbers(tx: Connection, account_id: str, *, now_ms: int) -> None:
 
 def _the_number(tx: Connection, digits: str, carrier: str | None) -> OwnNumber:
     """Returns the one number of ours that is meant. Raises NotFound, InvalidRequest."""
-    query = sa.select(numbers).where(numbers.c.digits == digits.removeprefix("+"))
+    query = sa.select(numbers).where(numbers.c.digits == _plain(digits))
     if carrier is not None:
         query = query.where(numbers.c.carrier_id == carrier_named(tx, carrier).id)
     found = records_of(OwnNumber, tx.execute(query))
@@ -224,7 +225,7 @@ def find_numbers(
     """Returns at most `limit` numbers that begin with these digits, by their digits. With an
     account (raw id), they are those that belong to it, and shared ones whose other texts it gets.
     """
-    digits = begins_with.removeprefix("+")
+    digits = _plain(begins_with)
     query = sa.select(numbers).where(numbers.c.digits.startswith(digits, autoescape=True))
     if account_id is not None:
         query = query.where(
@@ -261,8 +262,13 @@ def as_number_record(number: OwnNumber) -> dict[str, Any]:
     }
 
 
+def _plain(digits: str) -> str:
+    """Returns a number or short code without the plus and the separators that people write."""
+    return digits.translate(SEPARATORS).removeprefix("+")
+
+
 def _checked(digits: str) -> str:
-    plain = digits.removeprefix("+")
+    plain = _plain(digits)
     if not _DIGITS.fullmatch(plain):
         raise invalid_field(
             "number", f"must have {DIGITS_MIN} to {DIGITS_MAX} digits, not {quote_value(digits)}"

@@ -11,7 +11,7 @@ from heliograph.pricing.costs import (
 )
 from heliograph.pricing.difference import ChangeKind, RateChange
 from heliograph.pricing.loss_of_change import change_with_warning, change_without_loss
-from heliograph.pricing.market import SegmentMargin, load_market
+from heliograph.pricing.market import Market, SegmentMargin, load_market
 from heliograph.pricing.rate_change import loss_words
 from heliograph.pricing.sheet_file import ROWS_MAX as SHEET_ROWS_MAX
 from heliograph.pricing.sheet_file import BadRow, read_credits, read_sheet, write_sheet
@@ -26,6 +26,7 @@ __all__ = [
     "CarrierCost",
     "ChangeKind",
     "Costs",
+    "Market",
     "RateChange",
     "SegmentMargin",
     "change_rate",

@@ -127,6 +127,26 @@ def test_a_recipient_is_added_tested_and_removed(db: Database, visitor: Visitor)
     assert [action for action, _, _ in logged(db)] == ["alert.remove", "alert.test", "alert.add"]
 
 
+def test_a_recipient_that_somebody_else_has_removed_is_told_of_quietly(
+    db: Database, visitor: Visitor
+) -> None:
+    sign_in_operator(visitor, db)
+    visitor.get(PAGE)
+    gone = added(db, OPERATOR_MAIL).recipient.text_id
+    path = f"{PAGE}/recipients/{gone}"
+    assert visitor.get(path).status_code == 200
+    with db.write() as tx:
+        alerts.remove_recipient(tx, gone)
+    for method in ("POST", "GET"):
+        late = visitor.post(path, {"do": "remove"}) if method == "POST" else visitor.get(path)
+        assert (late.status_code, late.headers["location"]) == (303, PAGE)
+        assert "That was removed already" in visitor.get(PAGE).text
+    assert visitor.post(path, {"do": "test"}).status_code == 404
+    assert visitor.post(f"{PAGE}/recipients/alr_x", {"do": "remove"}).status_code == 404
+    with db.read() as tx:
+        assert users.operator_entries(tx, PageWanted(9, None)) == []
+
+
 def test_a_recipient_is_added_after_a_fresh_sign_in_only(db: Database, visitor: Visitor) -> None:
     """The secret of a webhook is shown then."""
     sign_in_operator(visitor, db)

@@ -78,7 +78,9 @@ FORMS: Final[Mapping[str, Twice]] = {
     "approvals/senders/{sender}": Twice({"do": "reject", **X}),
     "approvals/accounts/{account}": Twice({"do": "go live", **X}),
     "approvals/reserved": Twice({"sender": "MTN", **X}),
-    "approvals/reserved/release": Twice({"sender": "POSTBANK", **X}, page="approvals/reserved"),
+    "approvals/reserved/release": Twice(
+        {"sender": "POSTBANK", **X}, page="approvals/reserved/release?sender=POSTBANK"
+    ),
     "accounts/{account}": Twice({"do": "suspend", **X}),
     "accounts/{account}/limits": Twice({"max_tier": "enterprise", "daily_credits": "500", **X}),
     "accounts/{account}/quotas": Twice({"logs": "200MB", **X}),

@@ -6,7 +6,7 @@ from heliograph import accounts, senders
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from heliograph.database.database import Database
-from heliograph.senders import documents
+from heliograph.senders import documents, reserved_names
 from tests.support.console.operators import attached, sign_in_operator, waiting_sender
 from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
@@ -101,3 +101,25 @@ def test_the_page_that_is_shown_anew_can_be_decided_on(
     assert document.text_id in visitor.page.text
     assert 'value="unsigned"' in visitor.page.text, "what was typed stays"
     assert visitor.post(path, {"do": "approve"}).status_code == 303
+
+
+def test_a_name_is_released_as_it_was_shown(visitor: Visitor, db: Database, amina_id: str) -> None:
+    def reserve(reason: str) -> None:
+        with db.write() as tx:
+            reserved_names.add(tx, "MTN", reason, now_ms=clock.now_ms())
+
+    reserve("the network's own name")
+    path = "/console/approvals/reserved/release"
+    form = {"sender": "MTN", "reason": "it is a shop's"}
+    sign_in_operator(visitor, db)
+    visitor.get(path, params={"sender": "MTN"})
+    reserve("the police said so")
+    late = visitor.post(path, form)
+    assert (late.status_code, CHANGED in late.text) == (400, True)
+    assert "the police said so" in late.text
+    with db.read() as tx:
+        assert reserved_names.find_reserved(tx, "MTN") is not None
+    visitor.page = late
+    assert visitor.post(path, form).status_code == 303
+    with db.read() as tx:
+        assert reserved_names.find_reserved(tx, "MTN") is None

@@ -1,4 +1,4 @@
-"""Operators cancel queued messages in the console: one on its page, and all of an account."""
+"""Operators see what is queued in the console, and cancel one message or all of an account."""
 
 import asyncio
 

@@ -136,6 +136,15 @@ def test_all_losses_and_changes_are_counted_though_a_page_shows_the_first(
     margin = visitor.get(f"{RATES}/margin").text
     assert "250 below cost" in margin  # of 249 rates, and of the default to other numbers
     assert "And 50 more." in margin
+    assert f'href="{RATES}/margin/export"' in margin
+    [columns, *margins] = visitor.get(f"{RATES}/margin/export").text.splitlines()
+    assert columns == "numbers,margin,brings,costs,currency,carrier,rate,account,credits"
+    assert len(margins) == 250
+    assert all(",-0." in each and ",," in each for each in margins), "they are of no account"
+    of_her = f"{RATES}/margin/export?account={text_id}"
+    assert of_her in visitor.get(f"{RATES}/margin?account={text_id}").text
+    assert any(f",GH,{text_id},1" in line for line in visitor.get(of_her).text.splitlines())
+    assert visitor.get(f"{RATES}/margin/export?account=nobody").status_code == 400
 
 
 def test_a_planned_sheet_is_applied_at_its_time_or_withdrawn_before(

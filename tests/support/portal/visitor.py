@@ -71,9 +71,9 @@ class Visitor:
         """Sends a form with the token of the last page that had one, and with what that page says
         it has shown, if it does. Its random value is that of no other form, unless it is given.
         """
-        shown = re.search(r'name="shown" value="([^"]*)"', self.page.text)
         of_page = {"form_token": self.token, "once": secrets.token_urlsafe()}
-        data = of_page | ({"shown": shown[1]} if shown else {}) | (fields or {})
+        shown = shown_in(self.page)
+        data = of_page | ({"shown": shown} if shown else {}) | (fields or {})
         return self._run(self._client.post(path, data=data, **more))
 
     def post_as_it_is(self, path: str, **more: Any) -> httpx.Response:

@@ -17,10 +17,10 @@ class TonNpi(click.ParamType[list[int]]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[int]:
-        from heliograph.carriers.setting_texts import read_ton_npi
+        from heliograph.carriers import check_settings
 
         try:
-            return read_ton_npi(value)
+            return check_settings.read_ton_npi(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
@@ -35,10 +35,10 @@ class StatusMeaning(click.ParamType[tuple[str, str | None]]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str | None]:
-        from heliograph.carriers.setting_texts import read_status_meaning
+        from heliograph.carriers import check_settings
 
         try:
-            return read_status_meaning(value)
+            return check_settings.read_status_meaning(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 

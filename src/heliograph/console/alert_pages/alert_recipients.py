@@ -6,6 +6,8 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import alerts
+from heliograph.base import ids
+from heliograph.base.errors import NotFound
 from heliograph.base.short_texts import REASON_MAX, shorten
 from heliograph.console.navigation import ALERTS
 from heliograph.console.operator_visit import OperatorVisit
@@ -47,20 +49,39 @@ def add(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
 
 
 def ask_removal(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
-    """Asks whether a recipient is to be removed. Raises NotFound."""
-    recipient = alerts.recipient_of(tx, request.path["recipient"])
+    """Asks whether a recipient is to be removed. One that is gone was removed already. Raises
+    NotFound for what is no id.
+    """
+    text_id = _id_of(request)
+    try:
+        recipient = alerts.recipient_of(tx, text_id)
+    except NotFound:
+        return redirect(ALERTS, DoneNotice.REMOVED_ALREADY)
     return page("alert_removal.html", request, visit, recipient=recipient)
 
 
 def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
-    """Sends a test, or removes a recipient. Raises NotFound, InvalidRequest."""
+    """Sends a test, or removes a recipient. One that is gone was removed already. Raises NotFound,
+    InvalidRequest.
+    """
     wanted = choice_of("do", request.sent.form.get("do", ""), CHANGES)
-    text_id = request.path["recipient"]
+    text_id = _id_of(request)
     if wanted == "remove":
-        gone = alerts.remove_recipient(tx, text_id)
+        try:
+            gone = alerts.remove_recipient(tx, text_id)
+        except NotFound:
+            return redirect(ALERTS, DoneNotice.REMOVED_ALREADY)
         visit.audit(tx, None, "alert.remove", text_id, before=shorten(gone.address, REASON_MAX))
         return redirect(ALERTS, DoneNotice.REMOVED)
     recipient = alerts.recipient_of(tx, text_id)
     alerts.queue_notification(tx, recipient, alerts.TEST, None, request.now_ms)
     visit.audit(tx, None, "alert.test", text_id, after=shorten(recipient.address, REASON_MAX))
     return redirect(ALERTS, DoneNotice.ON_ITS_WAY)
+
+
+def _id_of(request: PageRequest) -> str:
+    """Returns the id of the recipient that the path names. Raises NotFound for what is no id."""
+    text_id = request.path["recipient"]
+    if ids.raw_of_text(alerts.RECIPIENT_PREFIX, text_id) is None:
+        raise NotFound("No recipient of alerts has this id.")
+    return text_id

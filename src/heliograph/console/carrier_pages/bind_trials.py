@@ -100,7 +100,7 @@ class _ChangedConnection(NamedTuple):
 
 
 def _changed_connection(request: PageRequest) -> _ChangedConnection:
-    with request.db.read() as tx:
+    with request.db.write() as tx:
         carrier = carriers.carrier_named(tx, request.path["carrier"])
         filled = carrier_settings.filled_settings(request, carrier)
         connection = carrier_settings.connection_of(tx, request, carrier, filled)

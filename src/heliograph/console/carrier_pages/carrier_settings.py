@@ -11,8 +11,7 @@ from heliograph import carriers
 from heliograph.base.errors import FieldError
 from heliograph.base.secrets import SecretUnreadable
 from heliograph.base.short_texts import invalid_field
-from heliograph.carriers import Carrier
-from heliograph.carriers.check_settings import CHOICES
+from heliograph.carriers import Carrier, check_settings
 from heliograph.carriers.smpp import SmppSettings
 from heliograph.console.carrier_pages.bind_words import BindTrial
 from heliograph.console.carrier_pages.settings_form import (
@@ -28,6 +27,7 @@ from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.database import config
+from heliograph.messages.doubt.audited_decisions import preview_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 
@@ -53,7 +53,7 @@ def show_settings(
         status=400 if errors or (trial is not None and not trial.is_bound) else 200,
         carrier=carrier,
         is_smpp=is_smpp,
-        choices=CHOICES,
+        choices=check_settings.CHOICES,
         shown=exact(carrier),
         typed=request.sent.form or (filled_with(carrier) if is_smpp else {}),
         trial=trial,
@@ -79,16 +79,7 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
             "are not what there is now: somebody set them after you had opened this page. They are"
             f" now {in_words(before, before.settings)}. Look at them, then set yours",
         )
-    try:
-        after = carriers.set_carrier(
-            tx,
-            before.name,
-            filled.settings,
-            filled.password,
-            secret_key=request.service.secret_keys,
-        )
-    except SecretUnreadable as lost:
-        raise unreadable_password() from lost
+    after = _set(tx, request, before, filled)
     told = [in_words(after, filled.settings)] if filled.settings else []
     visit.audit(
         tx,
@@ -112,9 +103,20 @@ def filled_settings(request: PageRequest, carrier: Carrier) -> FilledSettings:
 def connection_of(
     tx: Connection, request: PageRequest, carrier: Carrier, filled: FilledSettings
 ) -> SmppSettings:
-    """Returns what a link needs to the carrier once it is changed so. Raises InvalidRequest."""
+    """Returns what a link needs to the carrier once it is changed so. It is changed and changed
+    back. Raises InvalidRequest.
+    """
+
+    def changed() -> SmppSettings:
+        after = _set(tx, request, carrier, filled)
+        return carriers.connection_settings(tx, after, request.service.secret_keys)
+
+    return preview_of(tx, changed)
+
+
+def _set(tx: Connection, request: PageRequest, carrier: Carrier, filled: FilledSettings) -> Carrier:
     try:
-        return carriers.changed_connection(
+        return carriers.set_carrier(
             tx,
             carrier.name,
             filled.settings,
@@ -122,11 +124,6 @@ def connection_of(
             secret_key=request.service.secret_keys,
         )
     except SecretUnreadable as lost:
-        raise unreadable_password() from lost
-
-
-def unreadable_password() -> Exception:
-    """Returns the refusal for a password that was stored under a secret key which is lost."""
-    return invalid_field(
-        "password", "is stored under a secret key that is not there any more: type it again"
-    )
+        raise invalid_field(
+            "password", "is stored under a secret key that is not there any more: type it again"
+        ) from lost

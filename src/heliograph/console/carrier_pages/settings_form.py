@@ -8,9 +8,7 @@ from heliograph import carriers
 from heliograph.base.addresses import PORT_MAX
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import Form
-from heliograph.carriers import Carrier
-from heliograph.carriers.check_settings import CHOICES
-from heliograph.carriers.setting_texts import read_status_meaning, read_ton_npi
+from heliograph.carriers import Carrier, check_settings
 from heliograph.console.carrier_pages.carrier_form import COUNT_MAX, TEXT_MAX, TPS_MAX
 from heliograph.portal.filled_form import body_of, with_numbers
 from heliograph.portal.page_request import PageRequest
@@ -18,11 +16,11 @@ from heliograph.portal.page_request import PageRequest
 NUMBERS: Final = ("port", "binds", "window", "tps", "unmatched_max")
 TEXTS: Final = ("host", "system_id", "system_type")
 PAIRS: Final = ("source_ton_npi", "dest_ton_npi")
-FIELDS: Final = (*TEXTS, *NUMBERS, *PAIRS, *CHOICES, "tls", "status")
+FIELDS: Final = (*TEXTS, *NUMBERS, *PAIRS, *check_settings.CHOICES, "tls", "status")
 UNMATCHED_MAX: Final = 1_000_000_000  # the carrier's own rule is tighter
 # what a trial tries: when none of them changes, nobody is called
 OF_BIND: Final = frozenset(("host", "port", "system_id", "tls", "system_type", "bind"))
-AUTO: Final = "auto"  # a pair that follows from the sender's form
+FROM_SENDER: Final = "auto"  # a pair that follows from the sender's form
 
 
 class FilledSettings(NamedTuple):
@@ -55,7 +53,7 @@ def read_changes(request: PageRequest, carrier: Carrier) -> FilledSettings:
     }
     wanted["tps"] = form.value("tps", read=_rate)
     wanted |= {name: form.value(name, read=_pair) for name in PAIRS}
-    wanted |= {name: form.text(name, most=TEXT_MAX) for name in CHOICES}
+    wanted |= {name: form.text(name, most=TEXT_MAX) for name in check_settings.CHOICES}
     wanted["tls"] = form.text("tls", most=TEXT_MAX) is not None
     statuses = form.value("status", read=_statuses) or {}
     if form.errors:
@@ -135,10 +133,12 @@ def _rate(value: Any) -> float | int:
 
 def _pair(value: Any) -> list[int] | None:
     text = str(value).replace(" ", "")
-    return None if text == AUTO else read_ton_npi(text)
+    return None if text == FROM_SENDER else check_settings.read_ton_npi(text)
 
 
 def _statuses(value: Any) -> dict[str, str]:
     """Reads statuses with their meanings, with commas or spaces between them."""
-    read = [read_status_meaning(text) for text in str(value).replace(",", " ").split()]
+    read = [
+        check_settings.read_status_meaning(text) for text in str(value).replace(",", " ").split()
+    ]
     return {status: meaning for status, meaning in read if meaning is not None}

@@ -25,7 +25,7 @@ from heliograph.messages.doubt.decide import Decision
 from heliograph.messages.doubt.segments import Segment, segments
 from heliograph.messages.doubt.trace import TracedMessage
 from heliograph.messages.read.charges import charges_of
-from heliograph.messages.sweeps import QueuedMessage, cancel_message, find_queued
+from heliograph.messages.sweeps import CancelableMessage, cancel_message, find_queued
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
@@ -93,7 +93,7 @@ def cancel(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     return redirect(path, DoneNotice.SAVED)
 
 
-def _queued(tx: Connection, traced: TracedMessage) -> QueuedMessage | None:
+def _queued(tx: Connection, traced: TracedMessage) -> CancelableMessage | None:
     """Returns the message if it can be canceled."""
     try:
         return find_queued(tx, traced.message.id)

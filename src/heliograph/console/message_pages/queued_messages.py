@@ -24,7 +24,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.requests import ApiResponse
 
-SHOWN_MAX: Final = 50
+QUEUED_SHOWN_MAX: Final = 50
 PRICED_MAX: Final = 2_000  # messages whose credits are added up: they are read one by one
 # canceled by one form: the largest send, in a second. Each transaction cancels 500 of them.
 CANCELED_MAX: Final = 10_000
@@ -42,7 +42,7 @@ def show_list(
     account = accounts.with_text_id(tx, request.path["account"])
     count = count_queued(tx, account.id)
     oldest = queued_messages(tx, account.id, limit=PRICED_MAX) if count else []
-    displayed = trace.traced_by_ids(tx, oldest[:SHOWN_MAX])
+    displayed = trace.traced_by_ids(tx, oldest[:QUEUED_SHOWN_MAX])
     return page(
         "queued_messages.html",
         request,

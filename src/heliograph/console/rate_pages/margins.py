@@ -1,4 +1,4 @@
-"""Shows what a segment brings and costs now, the worst margins first."""
+"""Shows what a segment brings and costs now, the worst margins first, and saves it as CSV."""
 
 from typing import Final
 
@@ -11,9 +11,11 @@ from heliograph.base.forms import Query
 from heliograph.carriers import GENERAL, current_rates
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rate_pages.rates import RateOwner, rate_owner_of
-from heliograph.console.rate_pages.weighed_rows import weighed_rows
+from heliograph.console.rate_pages.weighed_rows import weighed_file, weighed_rows
 from heliograph.console.rendering import page
 from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import Download
+from heliograph.pricing import Market, SegmentMargin
 
 MARGINS_SHOWN_MAX: Final = 200
 
@@ -30,16 +32,7 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
         errors += wrong.fields
         whose = RateOwner(None)
     market = pricing.load_market(tx)
-    rates = current_rates.load(tx, GENERAL)
-    if whose.account is not None:
-        rates += current_rates.load(tx, whose.id)
-    # what holds where nothing is set, too
-    about = [*rates, current_rates.Rate(GENERAL, "default", None)]
-    # the worst first; what cannot be compared comes last
-    weighed = sorted(
-        market.margins(current_rates.Rates(rates), whose.id, about),
-        key=lambda each: (each.price is None, -each.cost_share, each.beginning.digits),
-    )
+    weighed = _worst_first(tx, market, whose)
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     return page(
         "margins.html",
@@ -54,4 +47,31 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
         whose_id=whose.account and accounts.text_id(whose.account),
         typed={"account": typed},
         errors={error.field: error.message for error in errors},
+    )
+
+
+def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
+    """Returns all the margins that the page shows the first of as a file, in the same order. Raises
+    InvalidRequest.
+    """
+    query = Query(request.sent.query)
+    account = query.text("account")
+    query.finish()
+    whose = rate_owner_of(tx, account or "")
+    weighed = _worst_first(tx, pricing.load_market(tx), whose)
+    names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
+    owners = {} if whose.account is None else {whose.id: accounts.text_id(whose.account)}
+    return Download("margins.csv", iter([weighed_file(weighed, names, owners)]))
+
+
+def _worst_first(tx: Connection, market: Market, whose: RateOwner) -> list[SegmentMargin]:
+    """Returns what segments bring and cost by these rates. What cannot be compared comes last."""
+    rates = current_rates.load(tx, GENERAL)
+    if whose.account is not None:
+        rates += current_rates.load(tx, whose.id)
+    # what holds where nothing is set, too
+    about = [*rates, current_rates.Rate(GENERAL, "default", None)]
+    return sorted(
+        market.margins(current_rates.Rates(rates), whose.id, about),
+        key=lambda each: (each.price is None, -each.cost_share, each.beginning.digits),
     )

@@ -18,7 +18,7 @@ from heliograph.carriers import GENERAL, current_rates
 from heliograph.console.handlers import in_own_transactions
 from heliograph.console.navigation import SHEETS
 from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
-from heliograph.console.rate_pages.weighed_rows import LOSS_SIGN, weighed_rows
+from heliograph.console.rate_pages.weighed_rows import weighed_file, weighed_rows
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
@@ -33,10 +33,6 @@ LOSSES_SHOWN_MAX: Final = 50
 BAD_ROWS_SHOWN_MAX: Final = 100
 BUTTONS: Final = ("plan", "withdraw")
 CSV_COLUMNS: Final = ("destination", "account", "credits_today", "credits_then", "change")
-LOSS_COLUMNS: Final = (
-    *("numbers", "margin", "brings", "costs", "currency", "carrier", "rate"),
-    *("account", "credits"),
-)
 _AT: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?", re.ASCII)
 
 
@@ -170,24 +166,7 @@ def export_losses(tx: Connection, request: PageRequest, visit: OperatorVisit) ->
     losses = sheets.outlook_of(tx, sheets.rates_of(tx, sheet), is_whole=sheet.is_whole).losses
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     owners = _text_ids(tx, {each.rate.account_id for each in losses})
-    rows = zip(losses, weighed_rows(losses, names), strict=True)
-    lines = [LOSS_COLUMNS]
-    lines += [
-        (
-            row.numbers,
-            (row.margin or "").replace(LOSS_SIGN, "-"),
-            row.sold or "",
-            row.cost,
-            row.currency,
-            neutralize(row.carrier),
-            row.rate,
-            owners.get(loss.rate.account_id, ""),
-            str(row.credits),
-        )
-        for loss, row in rows
-    ]
-    # the other cells are ours, and a margin below zero stays a number
-    text = "".join(line_of(line, ",") for line in lines)
+    text = weighed_file(losses, names, owners)
     return Download("rate-sheet-losses.csv", iter([text]))
 
 

@@ -1,13 +1,18 @@
-"""Writes what a segment brings and costs as rows of a table. It is pure."""
+"""Writes what a segment brings and costs as rows of a table and of a file. It is pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import floor
 from typing import Final, NamedTuple
 
+from heliograph.base.csv.cells import line_of, neutralize
 from heliograph.carriers import GENERAL
 from heliograph.pricing import SegmentMargin, micro_text
 
 LOSS_SIGN: Final = "−"  # as wide as a digit, on a page
+COLUMNS: Final = (
+    *("numbers", "margin", "brings", "costs", "currency", "carrier", "rate"),
+    *("account", "credits"),
+)
 
 
 class WeighedRow(NamedTuple):
@@ -42,6 +47,29 @@ def weighed_rows(weighed: Iterable[SegmentMargin], names: Mapping[int, str]) -> 
         )
         for each in weighed
     ]
+
+
+def weighed_file(
+    weighed: Sequence[SegmentMargin], names: Mapping[int, str], owners: Mapping[str, str]
+) -> str:
+    """Returns the rows as CSV. `owners` has the text ids of those who have own rates, by raw id."""
+    lines: list[tuple[str, ...]] = [COLUMNS]
+    lines += [
+        (
+            row.numbers,
+            (row.margin or "").replace(LOSS_SIGN, "-"),
+            row.sold or "",
+            row.cost,
+            row.currency,
+            neutralize(row.carrier),
+            row.rate,
+            owners.get(each.rate.account_id, ""),
+            str(row.credits),
+        )
+        for each, row in zip(weighed, weighed_rows(weighed, names), strict=True)
+    ]
+    # the other cells are ours, and a margin below zero stays a number
+    return "".join(line_of(line, ",") for line in lines)
 
 
 def _text(amount_micro: int) -> str:

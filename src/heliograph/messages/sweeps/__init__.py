@@ -7,7 +7,7 @@ from heliograph.messages.sweeps.accepted_during_opt_out import (
     wait_for_accepting,
 )
 from heliograph.messages.sweeps.cancel import (
-    QueuedMessage,
+    CancelableMessage,
     cancel_message,
     credits_back,
     find_queued,
@@ -34,7 +34,7 @@ from heliograph.messages.sweeps.sweep import (
 from heliograph.messages.sweeps.withdraw import withdraw
 
 __all__ = [
-    "QueuedMessage",
+    "CancelableMessage",
     "UnwantedTexts",
     "cancel_accepted_meanwhile",
     "cancel_message",

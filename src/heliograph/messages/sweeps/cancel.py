@@ -19,7 +19,7 @@ from heliograph.messages.sweeps.opt_out import LOOKS_MAX, RUNS_WAITED_FOR, OfSen
 from heliograph.messages.sweeps.sweep import fail_taken
 from heliograph.messages.tables import inflight, messages
 
-CANCELED: Final = "canceled"
+ERROR_CODE: Final = "canceled"
 
 
 class _Charged(NamedTuple):
@@ -39,7 +39,7 @@ class _Charged(NamedTuple):
 _CHARGED: Final = [messages.c[name] for name in _Charged._fields]
 
 
-class QueuedMessage(NamedTuple):
+class CancelableMessage(NamedTuple):
     """Holds a message that no carrier has, and the credits that go back to its account if it is
     canceled now. Ids are raw.
     """
@@ -49,7 +49,7 @@ class QueuedMessage(NamedTuple):
     credits_back: int
 
 
-def find_queued(tx: Connection, message_id: str) -> QueuedMessage:
+def find_queued(tx: Connection, message_id: str) -> CancelableMessage:
     """Returns a queued message (raw id). Raises NotFound, DoneAlready for one that was canceled,
     and InvalidRequest for one that has left the queue.
     """
@@ -59,7 +59,7 @@ def find_queued(tx: Connection, message_id: str) -> QueuedMessage:
     row = tx.execute(found.where(columns.id == message_id)).one_or_none()
     if row is None:
         raise NotFound(f"{name} does not exist.")
-    if row.error_code == CANCELED:
+    if row.error_code == ERROR_CODE:
         raise DoneAlready(f"{name} was canceled already.")
     if row.status != QUEUED:
         raise InvalidRequest(f"{name} has left the queue: it is {row.status}.")
@@ -69,7 +69,7 @@ def find_queued(tx: Connection, message_id: str) -> QueuedMessage:
         raise InvalidRequest(f"{name} is in doubt: ask its carrier, then settle it.")
     if states:
         raise InvalidRequest(f"{name} has left the queue: a carrier has it, and will answer.")
-    return QueuedMessage(message_id, row.send_id, credits_back(tx, [message_id]))
+    return CancelableMessage(message_id, row.send_id, credits_back(tx, [message_id]))
 
 
 def credits_back(tx: Connection, message_ids: Iterable[str]) -> int:
@@ -80,12 +80,12 @@ def credits_back(tx: Connection, message_ids: Iterable[str]) -> int:
 
 def cancel_message(tx: Connection, message_id: str, now_ms: int) -> int:
     """Cancels a queued message (raw id), live or sandbox: it fails as `canceled`. Returns the
-    credits that went back. Raises what `find_queued` does.
+    credits that went back. Raises NotFound, DoneAlready and InvalidRequest, as `find_queued` does.
     """
     for _ in range(LOOKS_MAX):  # somebody may take others out of its run each time
         queued = find_queued(tx, message_id)
         row = run_in(tx, partial(_take_out, queued=queued, now_ms=now_ms))
-        if row is not None and row.error_code == CANCELED:
+        if row is not None and row.error_code == ERROR_CODE:
             return row.refunded - row.refunded_before
         if row is not None:  # a late answer of another try came first
             break
@@ -94,7 +94,7 @@ def cancel_message(tx: Connection, message_id: str, now_ms: int) -> int:
     )
 
 
-async def _take_out(hot: HotTx, queued: QueuedMessage, now_ms: int) -> MessageRow | None:
+async def _take_out(hot: HotTx, queued: CancelableMessage, now_ms: int) -> MessageRow | None:
     """Fails a message of a run, and returns it as it is then, or None if it stands in no run. It
     waits for whoever is just taking some of the run.
     """
@@ -102,5 +102,5 @@ async def _take_out(hot: HotTx, queued: QueuedMessage, now_ms: int) -> MessageRo
     left = split_runs(runs, [int(queued.id, 16)])
     if not left.found:
         return None
-    [row] = await fail_taken(hot, left.taken, left.rests, left.found, now_ms, CANCELED)
+    [row] = await fail_taken(hot, left.taken, left.rests, left.found, now_ms, ERROR_CODE)
     return row

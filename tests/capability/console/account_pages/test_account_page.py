@@ -177,5 +177,5 @@ def test_a_sender_id_counts_in_each_status_that_it_has_been_in(
         senders.approve(tx, sender_id, now_ms=now_ms)
         senders.suspend(tx, sender_id, "Complaints", now_ms=now_ms)
     waiting_sender(db, amina_id, "AGAIN")
-    told = "2 were approved, 1 rejected, 1 suspended"  # one is that of the fixture
+    told = "2 approved, 1 rejected, 1 suspended"  # one is that of the fixture
     assert told in visitor.get(f"/console/approvals/senders/{waiting}").text

@@ -85,6 +85,18 @@ def test_a_number_is_added_shown_and_removed_with_a_line_in_each_log(
     assert authors == {audit_log.OPERATOR_NAME}, "no operator is named to the account"
 
 
+def test_a_number_is_typed_as_other_fields_take_it(
+    support: Visitor, db: Database, amina_id: str
+) -> None:
+    written = "+233 20-123.4567"
+    assert support.post(PATH, {**ADDED, "number": written}).status_code == 303
+    assert [each.digits for each in numbers(db)] == ["233201234567"]
+    found = support.get(PATH, params={"begins": "+233 20"}).text
+    assert "<strong>233201234567</strong>" in found
+    again = support.post(PATH, {**ADDED, "number": written})
+    assert "is there already, and belongs to whom you name" in again.text
+
+
 @pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("form", "said"),

@@ -2,6 +2,7 @@
 links and sessions.
 """
 
+from heliograph.users.disable_user import disable
 from heliograph.users.operator_log import (
     OperatorEntry,
     StoredOperatorEntry,
@@ -24,15 +25,16 @@ from heliograph.users.user import (
     add,
     by_id,
     choose_language,
-    disable,
     find,
     fold_email,
+    lock,
     memberships,
     page,
     read_email,
     remove_member,
     set_role,
     text_id,
+    with_text_id,
 )
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "disable",
     "find",
     "fold_email",
+    "lock",
     "log_for_account",
     "log_operator",
     "mails",
@@ -72,4 +75,5 @@ __all__ = [
     "sign_ups",
     "text_id",
     "two_step",
+    "with_text_id",
 ]

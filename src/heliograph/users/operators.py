@@ -1,16 +1,71 @@
 """Operators are users who run the service. One has a role in the console, whatever accounts he or
-she is a member of.
+she is a member of. One of them at least is an admin, once there is one: only admins decide who is
+an operator, and a console without one would need somebody with a shell.
 """
+
+from collections.abc import Collection
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
+from heliograph.base.paging import PageWanted
+from heliograph.base.short_texts import invalid_field
 from heliograph.users import two_step
 from heliograph.users.roles import OperatorRole
 from heliograph.users.sign_ins import Session
-from heliograph.users.tables import operators, passkeys, user_sessions
-from heliograph.users.user import end_all_sessions
+from heliograph.users.tables import operators, passkeys, totps, user_sessions, users
+from heliograph.users.user import User, end_all_sessions, lock
+
+
+class Operator(NamedTuple):
+    """Holds a user and his or her role in the console. `has_app` and `has_passkey` say which second
+    steps are set up.
+    """
+
+    user: User
+    role: OperatorRole
+    created_at_ms: int
+    has_app: bool
+    has_passkey: bool
+
+
+def page(tx: Connection, wanted: PageWanted) -> list[Operator]:
+    """Returns one page of the operators, the newest user first."""
+    query = (
+        sa.select(users, operators.c.role, operators.c.created_at_ms.label("since_ms"))
+        .join(operators, operators.c.user_id == users.c.id)
+        .order_by(users.c.id.desc())
+        .limit(wanted.limit)
+    )
+    if wanted.before is not None:
+        query = query.where(users.c.id < wanted.before)
+    rows = tx.execute(query).all()
+    user_ids = [row.id for row in rows]
+    app = sa.select(totps.c.user_id).where(
+        totps.c.user_id.in_(user_ids), totps.c.confirmed_at_ms.is_not(None)
+    )
+    passkey = sa.select(passkeys.c.user_id).where(passkeys.c.user_id.in_(user_ids)).distinct()
+    with_app, with_passkey = (set(tx.execute(each).scalars()) for each in (app, passkey))
+    return [
+        Operator(
+            User(row.id, row.email, row.created_at_ms, row.signed_in_at_ms, row.language),
+            OperatorRole(row.role),
+            row.since_ms,
+            row.id in with_app,
+            row.id in with_passkey,
+        )
+        for row in rows
+    ]
+
+
+def roles_of(tx: Connection, user_ids: Collection[str]) -> dict[str, OperatorRole]:
+    """Returns the roles in the console of those of these users (raw ids) who are operators."""
+    query = sa.select(operators.c.user_id, operators.c.role).where(
+        operators.c.user_id.in_(user_ids)
+    )
+    return {row.user_id: OperatorRole(row.role) for row in tx.execute(query)}
 
 
 def role_of(tx: Connection, user_id: str) -> OperatorRole | None:
@@ -21,11 +76,14 @@ def role_of(tx: Connection, user_id: str) -> OperatorRole | None:
 
 def set_role(tx: Connection, user_id: str, role: OperatorRole, *, now_ms: int) -> None:
     """Gives a user a role in the console, in place of the one before. Ends the user's sessions: a
-    session never has rights that it did not begin with.
+    session never has rights that it did not begin with. Raises InvalidRequest for the last admin.
     """
+    lock(tx, user_id)  # nobody makes a sign-in link meanwhile, as for somebody who is no operator
     had = role_of(tx, user_id)
     if had == role:
         return
+    if had is OperatorRole.ADMIN:
+        _require_another_admin(tx, user_id)
     if had is None:
         row = {"user_id": user_id, "role": role.value, "created_at_ms": now_ms}
         tx.execute(operators.insert().values(row))
@@ -36,10 +94,27 @@ def set_role(tx: Connection, user_id: str, role: OperatorRole, *, now_ms: int) -
 
 
 def remove(tx: Connection, user_id: str) -> None:
-    """Takes a user's role in the console away, and ends the user's sessions. Raises NotFound."""
+    """Takes a user's role in the console away, and ends the user's sessions. Raises NotFound, and
+    InvalidRequest for the last admin.
+    """
+    lock(tx, user_id)  # nobody makes an admin of the user meanwhile
+    if role_of(tx, user_id) is OperatorRole.ADMIN:
+        _require_another_admin(tx, user_id)
     if not tx.execute(operators.delete().where(operators.c.user_id == user_id)).rowcount:
         raise NotFound("This user is no operator.")
     end_all_sessions(tx, user_id)
+
+
+def _require_another_admin(tx: Connection, user_id: str) -> None:
+    """Raises InvalidRequest unless somebody else is an admin, too. Admins who remove each other at
+    once wait for each other.
+    """
+    is_admin = operators.c.role == OperatorRole.ADMIN.value
+    admins = sa.select(operators.c.user_id).where(is_admin).order_by(operators.c.user_id)
+    if set(tx.execute(admins.with_for_update()).scalars()) <= {user_id}:
+        raise invalid_field(
+            "role", "must stay admin: the console has one admin at least. Make another one first"
+        )
 
 
 def has_second_step(tx: Connection, user_id: str) -> bool:

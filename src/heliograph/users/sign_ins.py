@@ -5,6 +5,7 @@ A link and a session are 256 random bits. Whoever has one is let in, so neither 
 logged: what is stored is its SHA-256, which needs no salt, for random bits cannot be guessed.
 """
 
+import base64
 import hashlib
 import secrets
 from typing import Any, Final, NamedTuple
@@ -87,16 +88,30 @@ class Session(NamedTuple):
         return now_ms < self.began_at_ms + FRESH_MS
 
 
-def make_link(tx: Connection, user_id: str, *, now_ms: int) -> str:
-    """Returns the secret of a new sign-in link, which is valid once, for a day."""
+def make_link(tx: Connection, user_id: str, random: bytes | None = None, *, now_ms: int) -> str:
+    """Returns the secret of a new sign-in link, which is valid once, for a day. It is made of
+    `random`, if that is given (`link_of`).
+    """
     make_room(tx, sign_in_links, user_id, sign_in_links.c.expires_at_ms, LINKS_MAX)
-    secret = secrets.token_urlsafe(LINK_OCTETS)
+    secret = link_of(secrets.token_bytes(LINK_OCTETS) if random is None else random)
     tx.execute(
         sign_in_links.insert().values(
             sha256=digest(secret), user_id=user_id, expires_at_ms=now_ms + LINK_MS
         )
     )
     return secret
+
+
+def link_of(random: bytes) -> str:
+    """Returns the secret of the sign-in link that these 32 random octets make."""
+    return base64.urlsafe_b64encode(random).rstrip(b"=").decode()
+
+
+def is_valid_link(tx: Connection, link: str, *, now_ms: int) -> bool:
+    """Returns whether a sign-in link still signs its user in. It is not used up by that."""
+    links = sign_in_links.c
+    is_link = (links.sha256 == digest(link)) & (links.expires_at_ms > now_ms)
+    return tx.execute(sa.select(links.user_id).where(is_link)).first() is not None
 
 
 def begin(tx: Connection, link: str, *, seen_by: str, now_ms: int) -> SignIn:

@@ -19,7 +19,8 @@ from heliograph.base.forms import quote_value
 from heliograph.base.secrets import Keys, SecretUnreadable
 from heliograph.base.short_texts import invalid_field
 from heliograph.database.sealed_columns import Encrypted, SealedColumn
-from heliograph.users.tables import recovery_codes, totps, users, waiting_sign_ins
+from heliograph.users.tables import recovery_codes, totps, waiting_sign_ins
+from heliograph.users.user import lock
 
 STEP_S: Final = 30  # all apps use it (RFC 6238, section 5.2)
 DIGITS: Final = 6
@@ -51,7 +52,7 @@ def begin(tx: Connection, keys: Keys, user_id: str, *, now_ms: int) -> None:
 
     Raises InvalidRequest if one counts already.
     """
-    _wait_for_others(tx, user_id)
+    lock(tx, user_id)  # there is one secret, or none
     if is_on(tx, user_id):
         raise invalid_field("code", "must be turned off before it is set up anew")
     tx.execute(totps.delete().where(totps.c.user_id == user_id))
@@ -63,11 +64,6 @@ def begin(tx: Connection, keys: Keys, user_id: str, *, now_ms: int) -> None:
             last_step=0,
         )
     )
-
-
-def _wait_for_others(tx: Connection, user_id: str) -> None:
-    """Lets one request at a time set up the app of a user: there is one secret, or none."""
-    tx.execute(sa.select(users.c.id).where(users.c.id == user_id).with_for_update())
 
 
 def unconfirmed_secret(tx: Connection, keys: Keys, user_id: str) -> str:
@@ -96,7 +92,7 @@ def confirm(
 
     Raises InvalidRequest for a wrong code, and NotFound.
     """
-    _wait_for_others(tx, user_id)
+    lock(tx, user_id)  # there is one secret, or none
     step = _step_of(unconfirmed_secret(tx, keys, user_id), code, now_ms)
     if step is None:
         raise invalid_field(

@@ -18,7 +18,6 @@ from heliograph.users.tables import (
     invitations,
     mails,
     members,
-    operators,
     sign_in_links,
     user_sessions,
     users,
@@ -124,6 +123,20 @@ def by_id(tx: Connection, user_id: str) -> User:
     return User(**row._asdict())
 
 
+def with_text_id(tx: Connection, user_text_id: str) -> User:
+    """Returns the user with this id in text form. Raises NotFound."""
+    raw = ids.raw_of_text(PREFIX, user_text_id)
+    row = tx.execute(sa.select(users).where(users.c.id == raw)).first() if raw else None
+    if row is None or text_id(user := User(**row._asdict())) != user_text_id:
+        raise NotFound("There is no such user.")
+    return user
+
+
+def lock(tx: Connection, user_id: str) -> None:
+    """Lets one transaction at a time decide about a user (raw id)."""
+    tx.execute(sa.select(users.c.id).where(users.c.id == user_id).with_for_update())
+
+
 def find(tx: Connection, word: str) -> User:
     """Returns the user whom an operator names by an id (`usr_…`) or an email address.
 
@@ -186,22 +199,15 @@ def remove_member(tx: Connection, user_id: str, account_id: str) -> None:
     end_all_sessions(tx, user_id)
 
 
-def disable(tx: Connection, user_id: str) -> None:
-    """Takes all roles of a user away, the one in the console too, and ends the user's sessions and
-    links.
+def memberships(tx: Connection, user_id: str, *, limit: int | None = None) -> list[Member]:
+    """Returns in which accounts a user has which role, the oldest account first: all of them, or at
+    most `limit`.
     """
-    for member in memberships(tx, user_id):
-        remove_member(tx, user_id, member.account_id)
-    tx.execute(operators.delete().where(operators.c.user_id == user_id))
-    end_all_sessions(tx, user_id)  # also of a user who had no role
-
-
-def memberships(tx: Connection, user_id: str) -> list[Member]:
-    """Returns in which accounts a user has which role, the oldest account first."""
     query = (
         sa.select(members.c.user_id, members.c.account_id, members.c.role)
         .where(members.c.user_id == user_id)
         .order_by(members.c.account_id)
+        .limit(limit)
     )
     return [Member(row.user_id, row.account_id, Role(row.role)) for row in tx.execute(query)]
 

@@ -179,7 +179,7 @@ def test_hostile_names_in_paths_find_nothing(
 
 
 def test_a_session_ends_when_the_role_is_taken(visitor: Visitor, db: Database) -> None:
-    sign_in_operator(visitor, db)
+    sign_in_operator(visitor, db, OperatorRole.SUPPORT)
     assert visitor.get("/console/approvals").status_code == 200
     with db.write() as tx:
         users.disable(tx, users.find(tx, OPERATOR).id)

@@ -36,6 +36,7 @@ NO_PAGE_SHOWS: Final = {
     "LockedForCodes": BY_OTP,
     "MissingKey": BY_API,
     "NoSuchPath": f"{BY_API}; pages say that there is no such page",
+    "NameTaken": BY_CONSOLE,
     "NoneOutstanding": BY_OTP,
     "NoSecondStep": BY_CONSOLE,
     "PayloadTooLarge": f"{BY_API}; forms and files have sentences of their own",
@@ -86,6 +87,8 @@ SENTENCES_OF_NO_PAGE: Final = {
     "must be false or left out, not true: whoever runs this service has not allowed this account"
     " to send to those who have opted out": "pages send no transactional texts",
     "This user is no operator.": BY_COMMAND,
+    "must stay admin: the console has one admin at least. Make another one first": BY_CONSOLE,
+    "There is no such user.": BY_CONSOLE,
     "A customer that was provisioned in sandbox stays there.": BY_COMMAND,
     "Several accounts are named X7; say which by its id: X7.": BY_COMMAND,
     "The name X7 is not reserved.": BY_COMMAND,
@@ -231,8 +234,8 @@ def test_each_sentence_of_a_refusal_is_said_in_french() -> None:
 
 def test_what_is_listed_here_is_still_said_in_english_and_there() -> None:
     assert [name for name in NO_PAGE_SHOWS if name not in CLASSES] == []
-    # they take figures, a session, and a path
-    others = ("StillOwed", "NoSecondStep", "RemovedAlready")
+    # they take figures, a session, a path, and an account
+    others = ("StillOwed", "NoSecondStep", "RemovedAlready", "NameTaken")
     made = [name for name in NO_PAGE_SHOWS if name not in others]
     assert [name for name in made if not is_english(CLASSES[name]())] == []
     texts = {said.text for said in ALL}

@@ -27,6 +27,7 @@ from heliograph.accounts.account import (
 )
 from heliograph.accounts.audit_log import AUDIT_KEPT
 from heliograph.accounts.lifecycle import (
+    DAILY_CREDITS,
     change,
     close,
     create,
@@ -42,6 +43,7 @@ KEPT: Final = (*STORAGE_KEPT, *AUDIT_KEPT)
 
 __all__ = [
     "CUSTOMER_PREFIX",
+    "DAILY_CREDITS",
     "KEPT",
     "Account",
     "AccountClosed",
@@ -76,6 +78,7 @@ __all__ = [
     "suspend",
     "text_id",
     "text_of_id",
+    "unique_name",
     "waiting_to_go_live",
     "with_name",
     "with_text_id",

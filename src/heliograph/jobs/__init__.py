@@ -12,6 +12,7 @@ __all__ = [
     "erase_number",
     "inbound_parts",
     "ledger_hours",
+    "open_account",
     "portal_views",
     "proofs",
     "pruning",

@@ -24,6 +24,8 @@ from heliograph.cli.values import (
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
+    from heliograph.accounts.unique_name import NameTaken
+
 
 command = Noun(
     "account",
@@ -39,22 +41,24 @@ for status_command in (suspend, resume, go_live, pay_out, close):
 def _require_unique(
     tx: "Connection", name: str, *, same_name: bool, besides: str | None = None
 ) -> None:
-    """Raises Failure when another account than `besides` has this name, for commands take
-    a name that is unique.
-    """
-    from heliograph import accounts
-    from heliograph.accounts import account_fields
+    """Raises Failure when another account than `besides` has this name, unless that is allowed."""
+    from heliograph.accounts import unique_name
 
-    namesakes = [
-        account
-        for account in accounts.with_name(tx, account_fields.read_name("name", name))
-        if account.id != besides
-    ]
-    if namesakes and not same_name:
-        raise Failure(
-            f"There is already an account of this name, {accounts.text_id(namesakes[0])}. With"
-            " --same-name you make another one; commands then need an id instead of the name."
-        )
+    if same_name:
+        return
+    try:
+        unique_name.require_unique_name(tx, name, besides=besides)
+    except unique_name.NameTaken as taken:
+        raise _taken(taken) from taken
+
+
+def _taken(taken: "NameTaken") -> Failure:
+    from heliograph import accounts
+
+    return Failure(
+        f"There is already an account of this name, {accounts.text_id(taken.namesake)}. With"
+        " --same-name you make another one; commands then need an id instead of the name."
+    )
 
 
 def _same_name_option(command: Callable[..., None]) -> Callable[..., None]:
@@ -118,10 +122,10 @@ def create(
     same_name: bool,
 ) -> None:
     """Create an account with its wallet."""
-    from heliograph import accounts, wallet
-    from heliograph.accounts import account_fields
+    from heliograph.accounts import account_fields, unique_name
     from heliograph.base import clock
-    from heliograph.wallet import ledger, money
+    from heliograph.jobs.open_account import NewAccount, open_account
+    from heliograph.wallet import money
 
     # before a database is made
     name, country = (
@@ -129,17 +133,21 @@ def create(
         account_fields.known_country("country_code", country),
     )
     currency = money.currency(currency)
-    now_ms = clock.now_ms()
+    wanted = NewAccount(
+        name,
+        country,
+        currency,
+        opening_credits,
+        money.to_minor(opening_balance, currency, field="balance"),
+        **given_options(daily_credits=daily_credits),
+    )
     with run.write() as tx:
-        _require_unique(tx, name, same_name=same_name)
-        account = accounts.create(
-            tx, name, country, now_ms=now_ms, **given_options(daily_credits=daily_credits)
-        )
-        wallet.open_wallet(tx, account.id, currency)
-        if opening_credits:
-            ledger.grant(tx, account.id, opening_credits, "Opening credits", now_ms=now_ms)
-        if opening_balance:
-            ledger.topup(tx, account.id, opening_balance, "Opening balance", now_ms=now_ms)
+        try:
+            account = open_account(
+                tx, wanted, is_same_name_allowed=same_name, now_ms=clock.now_ms()
+            )
+        except unique_name.NameTaken as taken:
+            raise _taken(taken) from taken
         record = full_record(tx, account)
     show(run, record)
 

@@ -11,12 +11,12 @@ from sqlalchemy.engine import Connection
 
 from bench import console_rows
 from bench.console_rows import BUSY, CARRIERS, DAYS, OF_ACCOUNT, OF_SEND
-from heliograph import inbound, keys, senders, users
+from heliograph import accounts, inbound, keys, senders, users
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
 from heliograph.database.database import Database, metadata
 from heliograph.senders import reserved_names
-from heliograph.users import Role
+from heliograph.users import OperatorRole, Role, operators
 from heliograph.webhooks import LOW_BALANCE
 from heliograph.webhooks.tables import webhook_endpoints, webhook_events, webhook_queue
 from tests.support.capability.campaigns import write_down
@@ -33,6 +33,9 @@ ENDPOINTS: Final = 45  # of it, beside the one that events go to
 WAITING: Final = 2_000  # events for each of them, which fails
 NUMBERS: Final = 1_000  # that receive texts; and as many names are reserved
 WAITING_SENDERS: Final = 500
+PEOPLE: Final = 500  # of the busiest account
+OPERATORS: Final = 200
+ACCOUNTS_OF_OWNER: Final = 1_000
 _SENDS_AT_ONCE: Final = 20_000  # a million messages
 # which row of a table is copied, where it has others already
 _OF_AMINA: Final = {
@@ -100,6 +103,7 @@ def _add_things(db: Database) -> None:
                 permissions=["sms.send"],
                 now_ms=now_ms,
             )
+        _add_people(tx, now_ms)
     for number in range(KEYS):
         write_down(db, BUSY, name=f"offer {number}")
     things_of(db, BUSY, customer_of(db, BUSY))
@@ -120,6 +124,19 @@ def let_events_wait(db: Database) -> None:
         for each in made:
             waits = {"endpoint_id": each.id, "due_at_ms": now_ms, "tries": 1}
             tx.execute(webhook_queue.insert(), [{**waits, "event_id": raw} for raw in events])
+
+
+def _add_people(tx: Connection, now_ms: int) -> None:
+    """Adds people to the busiest account, of whom some are operators, and makes its owner a member
+    of many others.
+    """
+    for number in range(PEOPLE):
+        person = users.add(tx, f"person{number}@example.com", now_ms=now_ms)
+        users.set_role(tx, person.id, BUSY, Role.VIEWER, now_ms=now_ms)
+        if number < OPERATORS:
+            operators.set_role(tx, person.id, OperatorRole.AUDITOR, now_ms=now_ms)
+    for account in accounts.page(tx, limit=ACCOUNTS_OF_OWNER):
+        users.set_role(tx, BUSY, account.id, Role.VIEWER, now_ms=now_ms)
 
 
 def _carrier_ids(db: Database) -> list[int]:

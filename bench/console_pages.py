@@ -76,7 +76,7 @@ RECORDS: Final = {
     "number": ("numbers", "num"),
 }
 # the other parameters that paths have
-OTHERS: Final = ("account", "carrier", "carrier_id", "customer", "month", "phone", "sender")
+OTHERS: Final = ("account", "carrier", "carrier_id", "customer", "month", "phone", "sender", "user")
 _OF_NO_ACCOUNT: Final = ("rate_sheets", "alert_recipients", "unmatched_receipts")
 _SEARCHES: Final = (
     "/now?span=week",
@@ -102,6 +102,7 @@ _SEARCHES: Final = (
     "/rates/margin?account={account}",
     "/money?account=shop+99",
     "/money/ledger?account={account}&month=2026-01&format=csv",
+    "/people?q=owner99@example.com",
     "/log?account={account}",
     "/log?by=kofi1@example.com",
 )
@@ -242,6 +243,7 @@ def _records(db: Database) -> dict[str, str]:
         "carrier": "carrier-7",
         "phone": "233201234567",
         "sender": ids.text_of_raw("sid", BUSY),  # its first one
+        "user": ids.text_of_raw("usr", BUSY),  # its owner
         "month": cursor_at(first_id_of(clock.now_ms() - 20 * DAY_MS)),  # the second page
     }
     with db.read() as tx:

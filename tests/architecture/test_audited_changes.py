@@ -85,6 +85,8 @@ OF_NONE = (
     "carrier.",
     "cost.",
     "ledger.",
+    "operator.",
+    "user.disable",
     "price.",
     "rate.plan",
     "rate.withdraw",

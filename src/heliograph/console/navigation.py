@@ -9,6 +9,7 @@ APPROVALS: Final = f"{CONSOLE}/approvals"
 RESERVED: Final = f"{APPROVALS}/reserved"
 ACCOUNTS: Final = f"{CONSOLE}/accounts"
 TIERS: Final = f"{ACCOUNTS}/tiers"
+NEW_ACCOUNT: Final = f"{ACCOUNTS}/new"
 MESSAGES: Final = f"{CONSOLE}/messages"
 IN_DOUBT: Final = f"{MESSAGES}/in-doubt"
 UNMATCHED: Final = f"{MESSAGES}/receipts"
@@ -30,6 +31,8 @@ LEDGER_FILES: Final = f"{MONEY}/ledger"
 CARRIER_MONEY: Final = f"{MONEY}/carriers"
 PROOFS: Final = f"{MONEY}/proofs"
 LOG: Final = f"{CONSOLE}/log"
+PEOPLE: Final = f"{CONSOLE}/people"
+OPERATORS: Final = f"{PEOPLE}/operators"
 
 
 class NavigationLink(NamedTuple):
@@ -49,5 +52,6 @@ NAVIGATION: Final = (
     NavigationLink(MONEY, "Money"),
     NavigationLink(ABUSE, "Abuse"),
     NavigationLink(ALERTS, "Alerts"),
+    NavigationLink(PEOPLE, "People"),
     NavigationLink(LOG, "Log"),
 )

@@ -69,6 +69,10 @@ class OperatorVisit(NamedTuple):
     def may_change_money(self) -> bool:
         return self.may(OperatorRight.MONEY)
 
+    @property
+    def may_change_operators(self) -> bool:
+        return self.may(OperatorRight.OPERATORS)
+
     def may(self, right: OperatorRight) -> bool:
         return right in users.OPERATOR_RIGHTS[self.role]
 
@@ -92,12 +96,14 @@ class OperatorVisit(NamedTuple):
         before: str | None = None,
         after: str | None = None,
         reason: str | None = None,
+        told: str | None = None,
     ) -> None:
         """Stores that this operator has changed something: in the operators' log, and, if it is of
-        an account (raw id), in the account's audit log, which names no operator and no reason.
+        an account (raw id), in the account's audit log, which names no operator and no reason. The
+        account is told what is after, or `told` in its place.
         """
         entry = OperatorEntry(action, account_id, record, before, after, reason)
-        users.log_for_account(tx, self.session.user, entry, now_ms=self.now_ms)
+        users.log_for_account(tx, self.session.user, entry, told, now_ms=self.now_ms)
 
     def log(self, tx: Connection, entry: OperatorEntry) -> None:
         """Stores in the operators' log alone that this operator has changed something, because what

@@ -9,6 +9,8 @@ from heliograph.console.account_pages import (
     account_closing,
     account_keys,
     account_limits,
+    account_name,
+    account_new,
     account_quotas,
     account_webhooks,
     accounts,
@@ -55,8 +57,11 @@ from heliograph.console.navigation import (
     MATCH,
     MESSAGES,
     MONEY,
+    NEW_ACCOUNT,
     NOW,
     NUMBERS,
+    OPERATORS,
+    PEOPLE,
     PRICES,
     PROOFS,
     RATES,
@@ -69,6 +74,14 @@ from heliograph.console.navigation import (
     UNMATCHED,
 )
 from heliograph.console.now_pages import now
+from heliograph.console.people_pages import (
+    account_people,
+    one_member,
+    one_operator,
+    one_person,
+    operator_list,
+    people,
+)
 from heliograph.console.rate_pages import costs, margins, prices, rate_sheets, rates
 from heliograph.console.seen_pages import seen_portal
 from heliograph.portal.handlers import Handler, file_form_route, form_route, page_route
@@ -88,11 +101,18 @@ SHEET: Final = f"{SHEETS}/{{sheet}}"
 WALLET: Final = f"{MONEY}/{{account}}"
 
 MESSAGE: Final = f"{MESSAGES}/{{message}}"
+PERSON: Final = f"{PEOPLE}/{{user}}"
+MEMBER: Final = f"{ACCOUNT}/people/{{user}}"
 
 
 def _on_accounts(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
     """Returns a handler for a form of those who decide what a tenant may do and has."""
     return form_for_operators(OperatorRight.ACCOUNTS, do, show, is_fresh=True)
+
+
+def _on_people(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
+    """Returns a handler for a form that may give somebody a link, which it shows once."""
+    return form_for_operators(OperatorRight.ACCOUNTS, do, show, is_fresh=True, shows_once=True)
 
 
 def _on_messages(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
@@ -146,6 +166,8 @@ PAGES: Final = (
     page_route(ACCOUNTS, page_for_operators(accounts.show_list)),
     page_route(TIERS, page_for_operators(rate_tiers.show_list)),  # first: ACCOUNT takes any name
     form_route(TIERS, _on_accounts(rate_tiers.change, rate_tiers.show_list)),
+    page_route(NEW_ACCOUNT, page_for_operators(account_new.show_form)),
+    form_route(NEW_ACCOUNT, _on_people(account_new.create, account_new.show_form)),
     page_route(ACCOUNT, page_for_operators(accounts.show_account)),
     form_route(
         ACCOUNT,
@@ -153,6 +175,12 @@ PAGES: Final = (
             OperatorRight.ACCOUNTS, accounts.change, accounts.show_account, is_fresh=True
         ),
     ),
+    page_route(f"{ACCOUNT}/name", page_for_operators(account_name.show_form)),
+    form_route(f"{ACCOUNT}/name", _on_accounts(account_name.rename, account_name.show_form)),
+    page_route(f"{ACCOUNT}/people", page_for_operators(account_people.show_list)),
+    form_route(f"{ACCOUNT}/people", _on_people(account_people.add, account_people.show_list)),
+    page_route(MEMBER, page_for_operators(one_member.show_member)),
+    form_route(MEMBER, _on_accounts(one_member.change, one_member.show_member)),
     page_route(f"{ACCOUNT}/limits", page_for_operators(account_limits.show_limits)),
     form_route(
         f"{ACCOUNT}/limits",
@@ -325,6 +353,35 @@ PAGES: Final = (
     ),
     page_route(f"{RECIPIENTS}/{{recipient}}", page_for_operators(alert_recipients.ask_removal)),
     form_route(f"{RECIPIENTS}/{{recipient}}", _on_alerts(alert_recipients.change)),
+    page_route(PEOPLE, page_for_operators(people.show_list)),
+    page_route(OPERATORS, page_for_operators(operator_list.show_list)),
+    form_route(
+        OPERATORS,
+        form_for_operators(
+            OperatorRight.OPERATORS,
+            operator_list.add,
+            operator_list.show_list,
+            is_fresh=True,
+            shows_once=True,
+        ),
+    ),
+    page_route(PERSON, page_for_operators(one_person.show_person)),
+    page_route(f"{PERSON}/operator", page_for_operators(one_operator.show_operator)),
+    form_route(
+        f"{PERSON}/operator",
+        form_for_operators(
+            OperatorRight.OPERATORS, one_operator.change, one_operator.show_operator, is_fresh=True
+        ),
+    ),
+    page_route(f"{PERSON}/link", page_for_operators(one_person.ask_link)),
+    form_route(f"{PERSON}/link", _on_people(one_person.link, one_person.ask_link)),
+    page_route(f"{PERSON}/two-step-off", page_for_operators(one_person.ask_two_step_off)),
+    form_route(
+        f"{PERSON}/two-step-off",
+        _on_accounts(one_person.turn_two_step_off, one_person.ask_two_step_off),
+    ),
+    page_route(f"{PERSON}/disable", page_for_operators(one_person.ask_disabling)),
+    form_route(f"{PERSON}/disable", _on_accounts(one_person.disable, one_person.ask_disabling)),
     page_route(LOG, page_for_operators(log_pages.show_list)),
     page_route(f"{LOG}/export", page_for_operators(log_pages.export)),
 )

@@ -60,6 +60,16 @@ def mail_link(tx: Connection, email: str, *, now_ms: int, language: str | None =
         )
 
 
+def mail_link_to_user(tx: Connection, user_id: str, *, now_ms: int) -> bool:
+    """Has a sign-in link mailed to a user (raw id). Returns False if so many are valid or on their
+    way that it is not mailed.
+    """
+    if not may_have_link(tx, user_id, now_ms=now_ms):
+        return False
+    _queue(tx, now_ms, now_ms + MAIL_MS, user_id=user_id)
+    return True
+
+
 def any_link_request(tx: Connection) -> bool:
     """Returns whether links were asked for. It is asked every second."""
     return tx.execute(sa.select(link_requests.c.id).limit(1)).first() is not None

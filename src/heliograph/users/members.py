@@ -2,7 +2,7 @@
 proves the address: an owner never gets a link that signs in as somebody else.
 """
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -11,6 +11,7 @@ from heliograph import accounts
 from heliograph.accounts import audit_log
 from heliograph.base import ids
 from heliograph.base.errors import NotFound, Unauthorized
+from heliograph.base.paging import PageWanted
 from heliograph.base.short_texts import invalid_field
 from heliograph.users.mails import INVITATION_MS, mail_invitation
 from heliograph.users.roles import Role
@@ -62,13 +63,38 @@ def of_account(tx: Connection, account_id: str) -> list[AccountMember]:
         .order_by(users.c.email)
         .limit(MEMBERS_MAX)
     )
-    return [
-        AccountMember(
-            User(row.id, row.email, row.created_at_ms, row.signed_in_at_ms, row.language),
-            Role(row.role),
-        )
-        for row in tx.execute(query)
-    ]
+    return [_member(row) for row in tx.execute(query)]
+
+
+def page(tx: Connection, account_id: str, wanted: PageWanted) -> list[AccountMember]:
+    """Returns one page of the members of an account (raw id), the newest user first."""
+    user_id = members.c.user_id
+    query = (
+        sa.select(users, members.c.role)
+        .join(members, user_id == users.c.id)
+        .where(members.c.account_id == account_id)
+        .order_by(user_id.desc())
+        .limit(wanted.limit)
+    )
+    if wanted.before is not None:
+        query = query.where(user_id < wanted.before)
+    return [_member(row) for row in tx.execute(query)]
+
+
+def role_of(tx: Connection, account_id: str, user_id: str) -> Role | None:
+    """Returns the role of a user in an account (raw ids), or None if there is none."""
+    role = sa.select(members.c.role).where(
+        members.c.account_id == account_id, members.c.user_id == user_id
+    )
+    found = tx.execute(role).scalar()
+    return None if found is None else Role(found)
+
+
+def _member(row: Any) -> AccountMember:
+    return AccountMember(
+        User(row.id, row.email, row.created_at_ms, row.signed_in_at_ms, row.language),
+        Role(row.role),
+    )
 
 
 def invitations_of(tx: Connection, account_id: str, *, now_ms: int) -> list[Invitation]:
@@ -208,14 +234,10 @@ def remove(tx: Connection, account_id: str, user_id: str) -> None:
 def _locked_role(tx: Connection, account_id: str, user_id: str) -> Role:
     """Returns a member's role; two changes at once wait for each other. Raises NotFound."""
     accounts.lock(tx, account_id)
-    role = tx.execute(
-        sa.select(members.c.role).where(
-            members.c.account_id == account_id, members.c.user_id == user_id
-        )
-    ).scalar()
+    role = role_of(tx, account_id, user_id)
     if role is None:
         raise NotFound("This user is no member of the account.")
-    return Role(role)
+    return role
 
 
 def _require_another_owner(tx: Connection, account_id: str, user_id: str) -> None:

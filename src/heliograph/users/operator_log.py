@@ -71,9 +71,12 @@ def log_operator(tx: Connection, user: User, entry: OperatorEntry, *, now_ms: in
     )
 
 
-def log_for_account(tx: Connection, user: User, entry: OperatorEntry, *, now_ms: int) -> None:
+def log_for_account(
+    tx: Connection, user: User, entry: OperatorEntry, told: str | None = None, *, now_ms: int
+) -> None:
     """Stores an entry in the operators' log and, if it is of an account, in the account's audit
-    log, which names no operator, no reason and nothing of before.
+    log, which names no operator, no reason and nothing of before. The account is told what is
+    after, or `told` in its place.
     """
     log_operator(tx, user, entry, now_ms=now_ms)
     if entry.account_id is not None:
@@ -81,7 +84,7 @@ def log_for_account(tx: Connection, user: User, entry: OperatorEntry, *, now_ms:
             tx,
             entry.account_id,
             audit_log.Author(audit_log.AuthorKind.OPERATOR, user.id, audit_log.OPERATOR_NAME),
-            audit_log.AuditEntry(entry.action, entry.record, entry.after),
+            audit_log.AuditEntry(entry.action, entry.record, told or entry.after),
             now_ms=now_ms,
         )
 

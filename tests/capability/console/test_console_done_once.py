@@ -29,6 +29,7 @@ from tests.support.capability.doubtful import in_doubt
 from tests.support.capability.sending import House
 from tests.support.console.operators import (
     account_in_sandbox,
+    member_of,
     own_number,
     own_things,
     sign_in_operator,
@@ -56,6 +57,9 @@ SETTINGS: Final = {
     "system_id": "amina",
     "saved_anyway": "yes",
 }
+ACCOUNT: Final = {"name": "zuri", "country_code": "GH", "currency": "GHS", "email": "z@example.com"}
+LIMITS: Final = {"max_tier": "enterprise", "daily_credits": "500", "time_zone": "UTC"}
+SOMEBODY: Final = {"email": "yaw@example.com"}
 COST: Final = {"carrier": "gh-main", "prefix": "233", "currency": "GHS", "amount": "0.1"}
 RANGE: Final = "23320123"
 OF_QUEUED: Final = ("accounts/{account}/queued", "messages/{message}/cancel")
@@ -82,7 +86,11 @@ FORMS: Final[Mapping[str, Twice]] = {
         {"sender": "POSTBANK", **X}, page="approvals/reserved/release?sender=POSTBANK"
     ),
     "accounts/{account}": Twice({"do": "suspend", **X}),
-    "accounts/{account}/limits": Twice({"max_tier": "enterprise", "daily_credits": "500", **X}),
+    "accounts/new": Twice({**ACCOUNT, **X}, entries=3),
+    "accounts/{account}/name": Twice({"name": "amina & sons", **X}),
+    "accounts/{account}/people": Twice({**SOMEBODY, "role": "viewer", **X}, entries=2),
+    "accounts/{account}/people/{user}": Twice({"do": "remove", **X}),
+    "accounts/{account}/limits": Twice({**LIMITS, **X}),
     "accounts/{account}/quotas": Twice({"logs": "200MB", **X}),
     "accounts/{account}/close": Twice({"do": "close", **X}),
     "accounts/tiers": Twice({"tier": "bulk", "per_minute": "5000", **X}),
@@ -112,6 +120,11 @@ FORMS: Final[Mapping[str, Twice]] = {
     "rates/prices": Twice({"do": "set price", "currency": "KES", "amount": "30", "per": "9", **X}),
     "money/proofs": Twice({}),
     "money/{account}": Twice({"do": "grant", "credits": "5", **X}),
+    "people/operators": Twice({**SOMEBODY, "role": "support", **X}, entries=2),
+    "people/{user}/operator": Twice({"do": "role", "role": "admin", **X}),
+    "people/{user}/link": Twice({"do": "link", **X}),
+    "people/{user}/two-step-off": Twice(X),
+    "people/{user}/disable": Twice({"do": "disable", **X}, entries=2),
     "alerts": Twice({"backlog_hold": "77"}),
     "alerts/wallets": Twice({"do": "watch", "account": "amina", "credits": "10"}, page="alerts"),
     "alerts/recipients": Twice({"address": "https://ops.example.net/alerts"}, page="alerts"),
@@ -194,6 +207,7 @@ def stands(
         "carrier": "gh-main",
         "message": message,
         "number": own_number(db, house.amina_id),
+        "user": member_of(db, house.amina_id),
         "sheet": uploaded_sheet(db),
         "recipient": added(db, OPERATOR_MAIL).recipient.text_id,
         **own_things(db, house.amina_id)._asdict(),

@@ -21,6 +21,7 @@ from tests.support.console.operators import (
     account_in_sandbox,
     attached,
     made_operator,
+    member_of,
     own_number,
     own_things,
     sign_in_by_link,
@@ -56,7 +57,7 @@ def paths(db: Database, portal: Portal, amina_id: str) -> list[tuple[str, str]]:
     sheet = uploaded_sheet(db)
     with db.read() as tx:
         account = accounts.text_id(accounts.by_id(tx, account_id))
-    number = own_number(db, account_id)
+    number, member = own_number(db, account_id), member_of(db, account_id)
     own = own_things(db, account_id)
     told = added(db, OPERATOR_MAIL).recipient.text_id
     found = []
@@ -64,6 +65,7 @@ def paths(db: Database, portal: Portal, amina_id: str) -> list[tuple[str, str]]:
         path = route.path.replace("{sender}", sender).replace("{account}", account)
         path = path.replace("{message}", message).replace("{document}", document)
         path = path.replace("{carrier}", "simulator").replace("{sheet}", sheet)
+        path = path.replace("{user}", member)
         path = path.replace("{recipient}", told).replace("{number}", number)
         path = path.replace("{key}", own.key).replace("{endpoint}", own.endpoint)
         path = path.replace("{campaign}", own.campaign)

@@ -36,7 +36,7 @@ from tests.support.capability.furnished import (
 )
 from tests.support.capability.sending import House
 from tests.support.console.opened_console import opened_console
-from tests.support.console.operators import own_number
+from tests.support.console.operators import member_of, own_number
 from tests.support.services.earlier_schema import bring_to, columns_of, replace_rows, rows_of
 
 BEFORE = "0037"
@@ -134,6 +134,7 @@ def assert_every_page_of_the_console_opens(house: House, made: Furnished) -> Non
         "sheet": made.sheet,
         "recipient": made.recipient,
         "number": own_number(house.db, house.amina_id),  # the first version had no numbers
+        "user": member_of(house.db, house.amina_id),
     }
     with opened_console(house.db) as visitor:
         for page in PAGES:

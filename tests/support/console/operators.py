@@ -10,7 +10,7 @@ from heliograph.messages.accept import SANDBOX_SENDER
 from heliograph.pricing import sheets
 from heliograph.senders import documents
 from heliograph.senders.documents import SenderDocument
-from heliograph.users import OperatorRole, operators, sign_ins
+from heliograph.users import OperatorRole, Role, operators, sign_ins
 from heliograph.webhooks import endpoints
 from tests.support.capability.campaigns import write_down
 from tests.support.capability.webhooks import endpoint
@@ -26,6 +26,18 @@ def made_operator(db: Database, role: OperatorRole) -> None:
     with db.write() as tx:
         user = users.add(tx, OPERATOR, now_ms=now_ms)
         operators.set_role(tx, user.id, role, now_ms=now_ms)
+
+
+def member_of(db: Database, account_id: str, email: str = "esi@example.com") -> str:
+    """Makes somebody with an authenticator app a viewer of an account, and returns the user's id in
+    text form.
+    """
+    now_ms = clock.now_ms()
+    with db.write() as tx:
+        user = users.add(tx, email, now_ms=now_ms)
+        users.set_role(tx, user.id, account_id, Role.VIEWER, now_ms=now_ms)
+        given_codes(tx, user.id, now_ms)
+        return users.text_id(user)
 
 
 def link_of(db: Database) -> str:

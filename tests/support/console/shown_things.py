@@ -47,6 +47,7 @@ from tests.support.console.messages import stored_message
 from tests.support.console.operators import (
     account_in_sandbox,
     attached,
+    member_of,
     own_number,
     uploaded_sheet,
     waiting_sender,
@@ -111,6 +112,7 @@ class ShownThings(NamedTuple):
     recipient: str
     receipt: str
     number: str
+    user: str
     waiting_account: str
     key: str
     endpoint: str
@@ -127,7 +129,7 @@ def made(db: Database, amina_id: str) -> ShownThings:
     carrier_id = open_carrier(db, CARRIER)
     receipt = _about_carriers(db, carrier_id, message)
     _about_operators(db, amina_id, told.id)
-    number = own_number(db, amina_id)
+    number, member = own_number(db, amina_id), member_of(db, amina_id)
     with db.write() as tx:
         ledger.grant(tx, amina_id, 1, PLAIN, PLAIN, now_ms=clock.now_ms())
         otp.block(tx, amina_id, RANGE, clock.now_ms())
@@ -142,6 +144,7 @@ def made(db: Database, amina_id: str) -> ShownThings:
             recipient=told.text_id,
             receipt=receipt,
             number=number,
+            user=member,
             waiting_account=accounts.text_id(accounts.by_id(tx, waiting)),
             key=own.key,
             endpoint=own.endpoint,
@@ -255,6 +258,7 @@ def pages_of(portal: Portal, things: ShownThings) -> list[str]:
         f"{CONSOLE}/numbers?of={things.account}",
         f"{CONSOLE}/log?account={things.account}",
         f"{CONSOLE}/accounts?q={things.account}",
+        f"{CONSOLE}/people?q={things.user}",
     ]
     return found + [path for method, path in _paths(portal, things) if method == "GET"]
 
@@ -276,7 +280,8 @@ def store(db: Database, texts: Sequence[str], shift: int) -> None:
         for table, columns in SHOWN.items():
             key = list(table.primary_key.columns)
             rows = tx.execute(sa.select(*key).order_by(*key)).all()
-            for place, row in enumerate(rows):
+            # from the last one on: no two rows have the same text at any moment
+            for place, row in reversed(list(enumerate(rows))):
                 text = texts[(place + shift) % len(texts)]
                 text = text.replace("\0", "?") if db.postgresql else text
                 values = {name: _cut(text, table.c[name]) for name in columns}

@@ -70,6 +70,11 @@ def sign_in_owner(page: Page, server: Server) -> None:
     expect(page).to_have_url(f"{server.url}/portal")
 
 
+def form_with(page: Page, button: str) -> Locator:
+    """Returns the form that has a button of this name."""
+    return page.locator("main form").filter(has=page.get_by_role("button", name=button))
+
+
 def picture(page: Page, name: str) -> None:
     """Sees in both themes that the page fits into the window and that everybody can use it, and
     takes its picture if pictures are wanted. On a phone no part of a table that stacks is off

@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import accounts, campaigns, connect, keys, plugin, senders, users, wallet
-from heliograph.accounts import Account, status_history
+from heliograph.accounts import Account, notices, status_history
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
@@ -80,7 +80,11 @@ def show_account(
         money=money.to_text(held.visible_figures.balance_minor, held.currency),
         last=status_history.last(tx, account.id),
         partner=partner and ListedAccount(partner, accounts.text_id(partner), held),
-        members=members.of_account(tx, account.id),
+        members=[
+            (users.text_id(member.user), member)
+            for member in members.page(tx, account.id, PageWanted(below, None))
+        ],
+        notices=notices.of_account(tx, account.id, below),
         keys=[
             (key, keys.text_id(key)) for key in keys.page(tx, limit=below, account_id=account.id)
         ],

@@ -31,9 +31,11 @@ COLUMNS: Final = ("time", "by", "by_kind", "action", "record", "detail")
 # what was done, in words
 ACTIONS: Final = {
     "account.close": marked("Closed the account for good"),
+    "account.create": marked("Created the account"),
     "account.go_live": marked("Let the account go live"),
     "account.limits": marked("Set the limits of the account"),
     "account.quotas": marked("Set how much the account may store in a day"),
+    "account.rename": marked("Renamed the account"),
     "account.resume": marked("Lifted the suspension of the account"),
     "account.see": marked("Began to look at this portal, unable to change anything"),
     "account.see_end": marked("Ended the look at this portal"),
@@ -63,6 +65,7 @@ ACTIONS: Final = {
     "keyword.remove": marked("Removed a keyword"),
     "keyword.save": marked("Added or changed a keyword"),
     "low_balance.change": marked("Changed when a low balance is told of"),
+    "member.add": marked("Added a member"),
     "member.invite": marked("Invited a member"),
     "member.join": marked("Joined the account"),
     "member.remove": marked("Removed a member"),
@@ -92,6 +95,8 @@ ACTIONS: Final = {
     "sender.suspend": marked("Suspended a sender ID"),
     "settings.change": marked("Changed the settings"),
     "site.link": marked("Linked a site"),
+    "user.link": marked("Gave a member a link that signs in"),
+    "user.two_step_off": marked("Turned the two-step sign-in of a member off"),
     "wallet.adjust": marked("Adjusted money"),
     "wallet.pay_out": marked("Paid the wallet out"),
     "wallet.topup": marked("Added money"),

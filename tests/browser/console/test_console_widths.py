@@ -21,7 +21,13 @@ from tests.support.alerted import OPERATOR_MAIL, added
 from tests.support.api.server import Server
 from tests.support.console.entering import sign_in_operator
 from tests.support.console.messages import never_answered, stored_message
-from tests.support.console.operators import member_of, own_number, own_things, uploaded_sheet, waiting_sender
+from tests.support.console.operators import (
+    member_of,
+    own_number,
+    own_things,
+    uploaded_sheet,
+    waiting_sender,
+)
 from tests.support.factories import SENDER, issue_key, open_account, open_carrier
 from tests.support.portal.browsing import HEIGHT, NARROW, WIDE, opened, picture
 from tests.support.portal.judged import violations

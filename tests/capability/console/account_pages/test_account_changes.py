@@ -118,6 +118,9 @@ def test_limits_are_set_with_what_was_before_in_the_log(
         "countries": "gh, ng",
         "daily_credits": "500",
         "transactional": "yes",
+        "low_balance_credits": "50",
+        "low_balance_amount": "12.50",
+        "time_zone": "Africa/Accra",
         "reason": "Contract of May",
     }
     assert visitor.post(f"{path}/limits", form).status_code == 303
@@ -126,6 +129,10 @@ def test_limits_are_set_with_what_was_before_in_the_log(
     assert (account.max_tier, account.countries) == ("enterprise", ("GH", "NG"))
     assert (account.daily_credits, account.otp_unverified) == (500, None)
     assert account.transactional
+    assert account.time_zone == "Africa/Accra"
+    with db.read() as tx:
+        held = wallet.wallet_of(tx, amina_id)
+    assert (held.low_balance_credits, held.low_balance_amount_minor) == (50, 1_250)
     assert "checked" in visitor.get(f"{path}/limits").text
     log = visitor.get("/console/log").text
     assert "max_tier: enterprise, countries: GH NG, daily_credits: 500" in log
@@ -134,6 +141,13 @@ def test_limits_are_set_with_what_was_before_in_the_log(
     wrong = visitor.post(f"{path}/limits", {**form, "countries": "Ghana", "daily_credits": "-1"})
     assert wrong.status_code == 400
     assert "daily_credits-error" in wrong.text
+    for field, text in (("low_balance_amount", "much"), ("time_zone", "Mars"), ("time_zone", "")):
+        assert f"{field}-error" in visitor.post(f"{path}/limits", {**form, field: text}).text
+    before = visitor.get("/console/log").text.count("Contract of May")
+    visitor.get(f"{path}/limits")
+    assert visitor.post(f"{path}/limits", form).status_code == 303
+    log = visitor.get("/console/log").text
+    assert log.count("Contract of May") == before, "what changed nothing is not told"
 
 
 @pytest.mark.parametrize(
@@ -176,7 +190,7 @@ def test_limits_that_others_set_meanwhile_are_not_overwritten(
     other = threading.Thread(target=hold)
     other.start()
     is_held.wait()
-    form = {"max_tier": "standard", "daily_credits": "222", "reason": "a rush"}
+    form = {"max_tier": "standard", "daily_credits": "222", "time_zone": "UTC", "reason": "a rush"}
     visitor.page = visitor.post(f"{path}/limits", form)
     other.join()
     assert visitor.page.status_code == 400

@@ -14,11 +14,12 @@ from heliograph.portal.pages import OF_ACCOUNT, PAGES
 from heliograph.portal.settings_pages.audit_log import ACTIONS
 from tests.support.sources import nodes_of
 
-# they send texts and samples, or only count
+# they send texts and samples, or only count or price
 CHANGE_NOTHING = {
     "/handsets/{phone}",
     "/conversations/{phone}",
     "/campaigns/new/preview",
+    "/campaigns/{campaign}/launch/price",
     "/campaigns/{campaign}/test",
     "/send",
     "/send/count",

@@ -10,6 +10,7 @@ __all__ = [
     "contact_imports",
     "erase_blockers",
     "erase_number",
+    "erasure",
     "inbound_parts",
     "ledger_hours",
     "open_account",

@@ -38,8 +38,8 @@ def refuse_while_under_way(
     ]
     if found:
         so_far = (
-            f"{erased} rows were erased, but something new is still to be sent to the number; run"
-            " the command again later"
+            f"{erased} rows were erased, but something new is still to be sent to the number; erase"
+            " it again later"
             if erased
             else "Nothing was erased"
         )
@@ -104,8 +104,8 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]
         its_id = ids.text_of_raw(CAMPAIGN_PREFIX, row.id)
         if row.freezing is not None:
             yield (
-                f"the campaign {its_id} is just being launched, or its file is being read: run the"
-                " command again when that has ended, or 30 s after its process was killed"
+                f"the campaign {its_id} is just being launched, or its file is being read: erase"
+                " the number again when that has ended, or 30 s after its process was killed"
             )
         elif (
             row.is_to_come

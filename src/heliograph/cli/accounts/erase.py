@@ -12,7 +12,8 @@ from heliograph.cli.output import show
 from heliograph.cli.values import by_option, country_code
 
 if TYPE_CHECKING:
-    from heliograph.jobs.row_changes import RowChange
+    from sqlalchemy.engine import Connection
+
     from heliograph.text.phones_in_text import Quoted
 
 
@@ -62,36 +63,26 @@ def command(run: CommandRun, phone: str, acc: str, country: str | None, yes: boo
     """
     from heliograph import accounts
     from heliograph.base import clock
-    from heliograph.campaigns import take_from_dead_processes
-    from heliograph.jobs.erase_number import batches, count_changes, note
+    from heliograph.jobs import erasure
+    from heliograph.jobs.erase_number import count_changes, note
 
     _number(phone, country, checked_values.home_country_of_phone(phone))
     with run.read() as tx:
         account = accounts.find(tx, acc)
         number = _number(phone, country, account.country_code)
-    with run.write() as tx:
-        take_from_dead_processes(tx, account.id)
-    rows = _found(run, account.id, number)
-    counts = count_changes(rows)
-    if rows and not yes:
+    found = erasure.look(run.database, account.id, number)
+    counts = count_changes(found)
+    if found and not yes:
         _confirm(counts)
-    for batch in batches(rows):
-        with run.write() as tx:
-            batch(tx)
-    if rows:
-        with run.write() as tx:
-            note(tx, account.id, by, counts, clock.now_ms())
-        # whoever launched a campaign after the first look has read the contact, or not: now either
-        # can be seen
-        if more := _found(run, account.id, number, erased=len(rows)):
-            raise Failure(
-                f"{len(rows)} rows were erased, but {len(more)} new rows with the number were"
-                " stored meanwhile. Run the command again."
-            )
+
+    def finish(tx: "Connection") -> None:
+        note(tx, account.id, by, counts, clock.now_ms())
+
+    erasure.erase(run.database, account.id, number, found, finish)
     show(
         run,
-        {"account_id": accounts.text_id(account), "erased": counts, "rows": len(rows)},
-        None if rows else "Nothing was found of this number.",
+        {"account_id": accounts.text_id(account), "erased": counts, "rows": len(found)},
+        None if found else "Nothing was found of this number.",
     )
 
 
@@ -109,19 +100,6 @@ def _number(phone: str, country: str | None, home_country: str | None) -> "Quote
             param_hint="PHONE",
         )
     return Quoted(read)
-
-
-def _found(
-    run: CommandRun, account_id: str, quoted: "Quoted", *, erased: int = 0
-) -> "list[RowChange]":
-    from heliograph.database.postgresql.snapshot import read_one_snapshot
-    from heliograph.jobs.erase_blockers import refuse_while_under_way
-    from heliograph.jobs.erase_number import changes
-
-    with run.read() as tx:
-        read_one_snapshot(tx)
-        refuse_while_under_way(tx, account_id, quoted, erased=erased)
-        return list(changes(tx, account_id, quoted))
 
 
 def _confirm(counts: dict[str, int]) -> None:

@@ -56,6 +56,7 @@ __all__ = [
     "create",
     "customer_of",
     "customers",
+    "every_account",
     "find",
     "go_live",
     "is_active",

@@ -7,7 +7,7 @@ below the last id of the one before.
 
 import base64
 import binascii
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from heliograph.base.errors import FieldError
@@ -52,6 +52,11 @@ def read_page(query: Query, *, most: int = LIMIT_MAX) -> PageWanted:
     if cursor is not None and before is None:
         query.errors.append(FieldError("cursor", "must be the next_cursor of an earlier page"))
     return PageWanted(limit, before)
+
+
+def paging_fields(fields: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Returns the fields of a query that `read_page` reads."""
+    return [(name, value) for name, value in fields if name in ("limit", "cursor")]
 
 
 def read_span(query: Query) -> Span:

@@ -219,6 +219,13 @@ def number_with_id(tx: Connection, text_id: str, *, is_locked: bool = False) -> 
     return OwnNumber(**row._asdict())
 
 
+def number_of_carrier(tx: Connection, carrier_id: int, digits: str) -> OwnNumber | None:
+    """Returns the number that a carrier brings texts to, or None if it is not ours."""
+    query = sa.select(numbers).where(numbers.c.carrier_id == carrier_id, numbers.c.digits == digits)
+    row = tx.execute(query).one_or_none()
+    return None if row is None else OwnNumber(**row._asdict())
+
+
 def find_numbers(
     tx: Connection, *, begins_with: str = "", account_id: str | None = None, limit: int
 ) -> list[OwnNumber]:

@@ -1,8 +1,13 @@
 """Keeps who wants no texts of an account, or of one of its senders. It outlives contacts."""
 
+from heliograph.opt_outs.by_operator import (
+    OwnedOptOut,
+    opt_outs_everywhere,
+    opt_phone_out,
+)
 from heliograph.opt_outs.events import ChangedOptOut, KeywordText, emit_opt_out_events
 from heliograph.opt_outs.read import find_suppressed, is_suppressed, opt_out_page, opt_outs_of
-from heliograph.opt_outs.request import read_opt_out_request
+from heliograph.opt_outs.request import OptOutRequest, read_opt_out_request
 from heliograph.opt_outs.suppress import (
     delete_opt_outs,
     lift,
@@ -28,8 +33,10 @@ __all__ = [
     "ChangedOptOut",
     "KeywordText",
     "OptOutOwner",
+    "OptOutRequest",
     "OptOutScope",
     "OptOutSource",
+    "OwnedOptOut",
     "Suppression",
     "api",
     "as_suppression_record",
@@ -40,7 +47,9 @@ __all__ = [
     "is_suppressed",
     "lift",
     "opt_out_page",
+    "opt_outs_everywhere",
     "opt_outs_of",
+    "opt_phone_out",
     "read_opt_out_request",
     "scope_of_sender",
     "store_opt_outs",

@@ -20,7 +20,7 @@ from heliograph.opt_outs.suppression import (
 from heliograph.opt_outs.tables import OF_ANY_PHONE, OptOutSource, suppressions
 
 _t: Final = suppressions.c
-_COLUMNS: Final = (_t.id, _t.phone, _t.sender, _t.source)
+SUPPRESSION_COLUMNS: Final = (_t.id, _t.phone, _t.sender, _t.source)
 _FOUND: Final = rows_by_key(
     suppressions.name,
     "sender, source",
@@ -66,8 +66,12 @@ def find_suppressed(
 
 def opt_outs_of(tx: Connection, owner: OptOutOwner, phone: str) -> list[Suppression]:
     """Returns all opt-outs of a phone (E.164 digits), that of the whole account first."""
-    query = sa.select(*_COLUMNS).where(of_owner(owner), _t.phone == int(phone)).order_by(_t.sender)
-    return [_of_row(row) for row in tx.execute(query)]
+    query = (
+        sa.select(*SUPPRESSION_COLUMNS)
+        .where(of_owner(owner), _t.phone == int(phone))
+        .order_by(_t.sender)
+    )
+    return [suppression_of_row(row) for row in tx.execute(query)]
 
 
 def opt_out_page(
@@ -76,14 +80,16 @@ def opt_out_page(
     """Returns at most `limit` + 1 opt-outs, newest first: the one too many tells that there is a
     next page. `phone` (E.164 digits) asks for those of one phone.
     """
-    query = sa.select(*_COLUMNS).where(of_owner(owner))
+    query = sa.select(*SUPPRESSION_COLUMNS).where(of_owner(owner))
     query = query.where(sa.text(OF_ANY_PHONE) if phone is None else _t.phone == int(phone))
     if wanted.before is not None:
         query = query.where(_t.id < wanted.before)
     return [
-        _of_row(row) for row in tx.execute(query.order_by(_t.id.desc()).limit(wanted.limit + 1))
+        suppression_of_row(row)
+        for row in tx.execute(query.order_by(_t.id.desc()).limit(wanted.limit + 1))
     ]
 
 
-def _of_row(row: sa.Row[Any, Any, Any, Any]) -> Suppression:
+def suppression_of_row(row: "sa.Row[*tuple[Any, ...]]") -> Suppression:
+    """Returns the opt-out of a row that has SUPPRESSION_COLUMNS, and perhaps others."""
     return Suppression(row.id, str(row.phone), OptOutScope(row.sender), OptOutSource(row.source))

@@ -67,21 +67,11 @@ def add(
     with run.write() as tx:
         owner = _owner_of(tx, account, sandbox)
         request = opt_outs.read_opt_out_request(given, country_of(tx, owner.account_id))
-        digits = request.phone.digits
-        new = opt_outs.suppress(
-            tx,
-            owner,
-            [digits],
-            source=opt_outs.OptOutSource.OPERATOR,
-            now_ms=now_ms,
-            scope=request.scope,
+        done = opt_outs.opt_phone_out(
+            tx, owner, request.phone.digits, request.scope, withdraw, now_ms=now_ms
         )
-        withdraw(tx, owner, digits, request.scope, now_ms)
-        [stored] = [
-            each for each in opt_outs.opt_outs_of(tx, owner, digits) if each.scope == request.scope
-        ]
         _audit(tx, owner, "opt_out.add", now_ms)
-    show(run, {**_record(stored, sandbox), "created": bool(new)})
+    show(run, {**_record(done.opt_out, sandbox), "created": done.is_new})
 
 
 @command.command(

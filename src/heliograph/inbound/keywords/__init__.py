@@ -15,10 +15,15 @@ from heliograph.inbound.keywords.find_keywords import (
     find_keywords,
 )
 from heliograph.inbound.keywords.keyword import (
+    Keyword,
     KeywordOwner,
     action_of,
     all_keywords,
     as_keyword_record,
+    keyword_text_id,
+    keyword_with_id,
+    keywords_of_number,
+    keywords_page,
 )
 from heliograph.inbound.keywords.match import MatchedKeyword, match
 from heliograph.inbound.keywords.request import NUMBER_MAX
@@ -27,6 +32,7 @@ __all__ = [
     "NOTHING",
     "NUMBER_MAX",
     "IncomingText",
+    "Keyword",
     "KeywordAction",
     "KeywordBrand",
     "KeywordLanguage",
@@ -40,6 +46,10 @@ __all__ = [
     "built_in_answer",
     "find_keywords",
     "give_back_keywords",
+    "keyword_text_id",
+    "keyword_with_id",
+    "keywords_of_number",
+    "keywords_page",
     "match",
     "remove_any_keyword",
     "save_keyword_for",

@@ -58,6 +58,7 @@ class SavedKeyword(NamedTuple):
     keyword: Keyword
     created: bool  # false: it was there, and was changed
     changed: bool
+    before: Keyword | None = None  # as it was, if it was there
 
 
 _WITH_DIGITS: Final = sa.select(keywords, numbers.c.digits).select_from(
@@ -89,7 +90,7 @@ def save_keyword(
         after = Keyword(**{**before._asdict(), **values})
         if after != before:
             tx.execute(keywords.update().where(keywords.c.id == before.id).values(values))
-        return SavedKeyword(after, created=False, changed=after != before)
+        return SavedKeyword(after, created=False, changed=after != before, before=before)
     count = tx.execute(sa.select(sa.func.count()).where(of_owner(owner))).scalar_one()
     if count >= KEYWORDS_MAX:
         raise invalid_field("keyword", f"is one too many: an account has at most {KEYWORDS_MAX:,}")
@@ -155,6 +156,23 @@ def all_keywords(tx: Connection, owner: KeywordOwner) -> list[Keyword]:
     """Returns all keywords of an account in a mode, at most KEYWORDS_MAX, by their words."""
     order = (keywords.c.folded, numbers.c.digits, keywords.c.id)
     return records_of(Keyword, tx.execute(_WITH_DIGITS.where(of_owner(owner)).order_by(*order)))
+
+
+def keywords_of_number(tx: Connection, number_id: str, *, limit: int) -> list[Keyword]:
+    """Returns at most `limit` keywords that are for a number (raw id) alone, by their words. Where
+    several accounts share it, they are those of all of them.
+    """
+    query = _WITH_DIGITS.where(keywords.c.number_id == number_id).order_by(keywords.c.folded)
+    return records_of(Keyword, tx.execute(query.limit(limit)))
+
+
+def keyword_with_id(tx: Connection, keyword_id: str) -> Keyword:
+    """Returns the keyword with this id in text form, whoever has it. Raises NotFound."""
+    raw_id = ids.raw_of_text(KEYWORD_PREFIX, keyword_id)
+    found = tx.execute(_WITH_DIGITS.where(keywords.c.id == raw_id)).one_or_none()
+    if found is None:
+        raise NotFound("There is no such keyword.")
+    return Keyword(**found._asdict())
 
 
 def action_of(

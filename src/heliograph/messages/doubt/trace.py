@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts.tables import accounts
+from heliograph.accounts import every_account
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
@@ -182,7 +182,7 @@ def _of_message(tx: Connection, filters: MessageFilter) -> list[sa.ColumnElement
         if (value := getattr(filters, name)) is not None
     ]
     if filters.account_id is None and filters.recipient is not None:
-        conditions.append(_of_any_account(tx, messages.c.account_id))
+        conditions.append(every_account.of_every_account(tx, messages.c.account_id))
     if filters.send_id is not None:
         last = tx.execute(
             sa.select(sends.c.message_count).where(sends.c.id == filters.send_id)
@@ -204,24 +204,12 @@ def _of_message(tx: Connection, filters: MessageFilter) -> list[sa.ColumnElement
     return conditions
 
 
-def _of_any_account(tx: Connection, account_id: sa.Column[str]) -> sa.ColumnElement[bool]:
-    """Returns the condition for rows of all accounts, by an index that begins with the account. To
-    PostgreSQL they are one array, which takes a fifth less time than a join with 10,000 of them.
-    """
-    every = sa.select(accounts.c.id)
-    if tx.dialect.name == "postgresql":
-        return account_id == sa.any_(
-            sa.func.array(every.scalar_subquery(), type_=sa.ARRAY(account_id.type))
-        )
-    return account_id.in_(every)
-
-
 def _of_sends(tx: Connection, wanted: MessageFilter) -> sa.ColumnElement[bool]:
     """Returns the condition for messages of the newest sends with the reference: theirs are the
     ids that follow the send's (tables.py).
     """
     whose = (
-        _of_any_account(tx, sends.c.account_id)
+        every_account.of_every_account(tx, sends.c.account_id)
         if wanted.account_id is None
         else sends.c.account_id == wanted.account_id
     )

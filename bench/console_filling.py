@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection
 
 from bench import console_rows
 from bench.console_rows import BUSY, CARRIERS, DAYS, OF_ACCOUNT, OF_SEND
+from bench.received_rows import RECEIVED
 from heliograph import accounts, inbound, keys, senders, users
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
@@ -74,7 +75,7 @@ def fill(db: Database, messages: int, accounts: int) -> None:
             last_send = min(first_send + _SENDS_AT_ONCE, sends) - 1
             at_once = {**given, "first": first_send, "last": last_send}
             connection.execute(sa.text(console_rows.MESSAGES), at_once)
-        for rows in console_rows.EVERY_TABLE:
+        for rows in (*console_rows.EVERY_TABLE, RECEIVED):
             for table, (values, source) in rows.items():
                 _insert(connection, table, values, source, given)
         _add_things(db)

@@ -74,6 +74,8 @@ RECORDS: Final = {
     "recipient": ("alert_recipients", "alr"),
     "receipt": ("unmatched_receipts", "rcp"),
     "number": ("numbers", "num"),
+    "inbound": ("inbound", "inb"),
+    "keyword": ("keywords", "kw"),
 }
 # the other parameters that paths have
 OTHERS: Final = ("account", "carrier", "carrier_id", "customer", "month", "phone", "sender", "user")
@@ -92,6 +94,18 @@ _SEARCHES: Final = (
     "/messages/in-doubt?carrier={carrier_id}",
     "/messages/receipts?carrier={carrier_id}",
     "/messages/match?receipt={receipt}",
+    "/messages/inbound?phone=233200000001",
+    "/messages/inbound?phone=233200000001&account={account}",
+    "/messages/inbound?account={account}&number=45001",
+    "/messages/inbound?state=unowned",
+    "/messages/inbound?state=incomplete",
+    "/phones?phone=233200000001",
+    "/phones?phone=233999000001",
+    "/phones?phone=233200000001&account={account}",
+    "/phones/opt-outs?account={account}",
+    "/phones/opt-outs/lift?account={account}&phone=233200000001",
+    "/phones/erase?account={account}&phone=233200000001",
+    "/numbers/keywords?account={account}",
     "/abuse/unblock?account={account}&place=23320000",
     "/routes?to=233201234567&account={account}",
     "/carriers/{carrier}/figures?span=week",

@@ -27,25 +27,25 @@ HISTORY: Final = 10_000  # of the busiest account
 
 # an id of this number, of this time (in ms) and with this place in it, as version 7 of RFC 9562 is
 OF_ACCOUNT: Final = "('00000000-0000-7000-8000-' || lpad(to_hex({n}), 12, '0'))::uuid"
-_ID: Final = (
+ID_AT: Final = (
     "(lpad(to_hex({ms}), 12, '0') || '7000' || '8' || lpad(to_hex({place}), 15, '0'))::uuid"
 )
 _SENT_MS: Final = "(:begun + n * :step)"
 _NUMBER: Final = f"CASE WHEN n % {BUSY_SHARE} = 0 THEN 1 ELSE 1 + n % :accounts END"
-_SENDER: Final = OF_ACCOUNT.format(n=f"({_NUMBER})")
-_NEXT: Final = OF_ACCOUNT.format(n="(1 + n % :accounts)")
+SENDING_ACCOUNT: Final = OF_ACCOUNT.format(n=f"({_NUMBER})")
+NEXT: Final = OF_ACCOUNT.format(n="(1 + n % :accounts)")
 BUSY: Final = f"{0x7000_8000:020x}{1:012x}"  # the raw id of the busiest account
 
 # `:carriers` are the ids of the carriers
-_CARRIER: Final = f"(CAST(:carriers AS smallint[]))[1 + n % {CARRIERS}]"
+CARRIER_ID: Final = f"(CAST(:carriers AS smallint[]))[1 + n % {CARRIERS}]"
 
 MESSAGES: Final = f"""
     INSERT INTO messages (id, send_id, account_id, sandbox, recipient, country_code, carrier_id,
         status, segments, credits, error_code, sent_at_ms, delivered_at_ms, failed_at_ms)
-    SELECT {_ID.format(ms=_SENT_MS, place="n * 100 + k")},
-        {_ID.format(ms=_SENT_MS, place="n * 100")}, {_SENDER}, false,
+    SELECT {ID_AT.format(ms=_SENT_MS, place="n * 100 + k")},
+        {ID_AT.format(ms=_SENT_MS, place="n * 100")}, {SENDING_ACCOUNT}, false,
         233200000000 + (n * {OF_SEND} + k) % 9000000, (ARRAY['GH', 'NG', 'KE'])[1 + n % 3],
-        {_CARRIER},
+        {CARRIER_ID},
         CASE WHEN k % 25 = 0 THEN 'failed' WHEN k % 40 = 1 THEN 'sent' ELSE 'delivered' END,
         1, 1, CASE WHEN k % 25 = 0 THEN 'undeliverable' END, {_SENT_MS} + 1000,
         CASE WHEN k % 25 = 0 OR k % 40 = 1 THEN NULL ELSE {_SENT_MS} + 1000 + k * 100 END,
@@ -54,7 +54,8 @@ MESSAGES: Final = f"""
         generate_series(1, {OF_SEND}) AS k"""
 
 
-def _up_to(count: int | str, first: int = 0) -> str:
+def up_to(count: int | str, first: int = 0) -> str:
+    """Returns the numbers from `first` up to, but not including, `count`, as the rows `n`."""
     return f"generate_series({first}::bigint, {count} - 1) AS n"
 
 
@@ -67,13 +68,13 @@ _FIGURES: Final = {
     "undeliverable": "2",
     "within_5_s": str(OF_SEND - 3),
 }
-_ONE_SEND: Final = _ID.format(ms=_SENT_MS, place="n * 100")
+_ONE_SEND: Final = ID_AT.format(ms=_SENT_MS, place="n * 100")
 # what messages leave behind: by table, the value of each column, and the rows these are made of
 SENT: Final = {
     "sends": (
         {
             "id": _ONE_SEND,
-            "account_id": _SENDER,
+            "account_id": SENDING_ACCOUNT,
             "sandbox": "false",
             "type": "CASE WHEN n % 10 = 0 THEN 'otp' ELSE 'sms' END",
             "sender": f"'SHOP' || ({_NUMBER})",
@@ -87,12 +88,12 @@ SENT: Final = {
             "credits_remaining": "1000000",
             "created_at_ms": _SENT_MS,
         },
-        _up_to(":sends"),
+        up_to(":sends"),
     ),
     "ledger_entries": (
         {
-            "id": _ID.format(ms=_SENT_MS, place="n"),
-            "account_id": _SENDER,
+            "id": ID_AT.format(ms=_SENT_MS, place="n"),
+            "account_id": SENDING_ACCOUNT,
             "counterpart_id": f"CAST('{ledger.SALES_ID}' AS uuid)",
             "type": "'sms_charge'",
             "currency": "'GHS'",
@@ -102,21 +103,21 @@ SENT: Final = {
             "reference": "'snd_' || n",
             "created_at_ms": _SENT_MS,
         },
-        _up_to(":sends"),
+        up_to(":sends"),
     ),
     "queue": (
         {
-            "carrier_id": _CARRIER,
+            "carrier_id": CARRIER_ID,
             "rank_us": "100000000000000 + n",
-            "first_id": _ID.format(ms=":now", place="n"),
+            "first_id": ID_AT.format(ms=":now", place="n"),
             "count": "1",
-            "send_id": _ID.format(ms=":now", place="n"),
+            "send_id": ID_AT.format(ms=":now", place="n"),
             "segments": "1",
             "prefix": "'233'",
             "attempt": "1",
             "expires_at_ms": f":now + {DAY_MS}",
         },
-        _up_to(QUEUED),
+        up_to(QUEUED),
     ),
 }
 _LAST_SENDS: Final = "generate_series(:sends - {count}::bigint, :sends - 1) AS n"
@@ -124,10 +125,10 @@ _LAST_SENDS: Final = "generate_series(:sends - {count}::bigint, :sends - 1) AS n
 FOUND: Final = {
     "inflight": (
         {
-            "message_id": _ID.format(ms=_SENT_MS, place="n * 100 + 2"),
+            "message_id": ID_AT.format(ms=_SENT_MS, place="n * 100 + 2"),
             "part": "1",
             "parts": "1",
-            "carrier_id": _CARRIER,
+            "carrier_id": CARRIER_ID,
             "worker": "7",
             "attempt": "1",
             "state": "'in_doubt'",
@@ -139,8 +140,8 @@ FOUND: Final = {
     ),
     "unmatched_receipts": (
         {
-            "id": _ID.format(ms=":now - n * 2500", place="n"),
-            "carrier_id": _CARRIER,
+            "id": ID_AT.format(ms=":now - n * 2500", place="n"),
+            "carrier_id": CARRIER_ID,
             "ref": "'unknown-' || n",
             "receipt_state": "'DELIVRD'",
             "recipient": "233200000000 + n",
@@ -148,33 +149,33 @@ FOUND: Final = {
             "raw": "convert_to('id:' || n || ' stat:DELIVRD', 'UTF8')",
             "received_at_ms": ":now - n * 2500",
         },
-        _up_to(UNMATCHED),
+        up_to(UNMATCHED),
     ),
     "carrier_refs": (
         {
-            "carrier_id": _CARRIER,
+            "carrier_id": CARRIER_ID,
             "ref": "'ref-' || n",
-            "message_id": _ID.format(ms=_SENT_MS, place="n * 100 + 2"),
+            "message_id": ID_AT.format(ms=_SENT_MS, place="n * 100 + 2"),
             "parts": "1",
             "recipient": "233200000000 + n",
             "receipt_state": "CASE WHEN n % 3 > 0 THEN 'DELIVRD' END",
             "created_at_ms": ":now - n * 250",
         },
-        _up_to(REFS),
+        up_to(REFS),
     ),
     "otp_ranges": (
         {
-            "account_id": _NEXT,
+            "account_id": NEXT,
             "digits": "(23320000 + n)::text",
             "sent_at_ms": "array_to_string(array_fill(:now - n, ARRAY[50]), ',')",
             "blocked_at_ms": ":now - n * 100",
             "changed_at_ms": ":now - n * 100",
         },
-        _up_to(PLACES),
+        up_to(PLACES),
     ),
     "otp_tallies": (
         {
-            "account_id": _NEXT,
+            "account_id": NEXT,
             "country_code": "'GH'",
             "hour": f":now / {HOUR_MS}",
             "sent": "array_to_string(array_fill(9, ARRAY[24]), ',')",
@@ -183,7 +184,7 @@ FOUND: Final = {
             "capped_at_ms": ":now - n * 100",
             "changed_at_ms": ":now - n * 100",
         },
-        _up_to(PLACES),
+        up_to(PLACES),
     ),
 }
 _QUARTER: Final = "(:now - :now % 900000 - CAST(q AS bigint) * 900000)"
@@ -199,8 +200,8 @@ COUNTED: Final = {
             "sender": "'SHOP'",
             "type": "'sms'",
         },
-        f"(SELECT {_SENDER} AS account_id, {_SENT_MS} - {_SENT_MS} % 900000 AS quarter_ms,"
-        f" (ARRAY['GH', 'NG', 'KE'])[1 + n % 3] AS country FROM {_up_to(':sends')}) AS sent"
+        f"(SELECT {SENDING_ACCOUNT} AS account_id, {_SENT_MS} - {_SENT_MS} % 900000 AS quarter_ms,"
+        f" (ARRAY['GH', 'NG', 'KE'])[1 + n % 3] AS country FROM {up_to(':sends')}) AS sent"
         " GROUP BY account_id, quarter_ms, country",
     ),
     "ledger_hours": (
@@ -212,13 +213,13 @@ COUNTED: Final = {
             "entries": "count(*)",
             "credits": f"-{OF_SEND} * count(*)",
         },
-        f"(SELECT {_SENDER} AS account_id, {_SENT_MS} - {_SENT_MS} % {HOUR_MS} AS at_ms"
-        f" FROM {_up_to(':sends')}) AS sent WHERE at_ms < :now - {2 * HOUR_MS}"
+        f"(SELECT {SENDING_ACCOUNT} AS account_id, {_SENT_MS} - {_SENT_MS} % {HOUR_MS} AS at_ms"
+        f" FROM {up_to(':sends')}) AS sent WHERE at_ms < :now - {2 * HOUR_MS}"
         " GROUP BY GROUPING SETS ((account_id, at_ms), (at_ms))",
     ),
     "carrier_rollups": (
         {
-            "carrier_id": _CARRIER,
+            "carrier_id": CARRIER_ID,
             "quarter_ms": _QUARTER,
             "country_code": "country",
             "handed_over": "100 + n",
@@ -226,17 +227,17 @@ COUNTED: Final = {
             "undelivered": "2",
             "within_5_s": "95 + n",
         },
-        f"{_up_to(CARRIERS)}, generate_series(0, {35 * 96 - 1}) AS q,"
+        f"{up_to(CARRIERS)}, generate_series(0, {35 * 96 - 1}) AS q,"
         " unnest(ARRAY['GH', 'NG', 'KE']) AS country",
     ),
     "carrier_errors": (
         {
-            "carrier_id": _CARRIER,
+            "carrier_id": CARRIER_ID,
             "at_ms": ":now - :now % 60000 - minute * 60000",
             "command_status": "status",
             "answers": "3",
         },
-        f"{_up_to(CARRIERS)}, generate_series(0, 1439) AS minute, unnest(ARRAY[8, 88]) AS status",
+        f"{up_to(CARRIERS)}, generate_series(0, 1439) AS minute, unnest(ARRAY[8, 88]) AS status",
     ),
     "service_samples": (
         {
@@ -250,7 +251,7 @@ COUNTED: Final = {
             "waiting_bulk": "4000",
             "oldest_bulk_s": "60",
         },
-        f"{_up_to(CARRIERS + 1)}, (VALUES (10000, 360), (60000, 1440), (600000, 1152))"
+        f"{up_to(CARRIERS + 1)}, (VALUES (10000, 360), (60000, 1440), (600000, 1152))"
         " AS kept (step, places), generate_series(0, places - 1) AS place",
     ),
 }
@@ -258,11 +259,11 @@ COUNTED: Final = {
 PRICED: Final = {
     "rates": (
         {
-            "account_id": f"CASE WHEN n < {RATES} THEN CAST('{GENERAL}' AS uuid) ELSE {_NEXT} END",
+            "account_id": f"CASE WHEN n < {RATES} THEN CAST('{GENERAL}' AS uuid) ELSE {NEXT} END",
             "destination": f"(20000 + n % {RATES})::text",
             "credits": "1 + n % 3",
         },
-        _up_to(2 * RATES),
+        up_to(2 * RATES),
     ),
     "carrier_costs": (
         {
@@ -271,12 +272,12 @@ PRICED: Final = {
             "currency": "'GHS'",
             "amount_micro": "20000 + n",
         },
-        f"{_up_to(COSTS // 10)}, generate_series(0, 9) AS part",
+        f"{up_to(COSTS // 10)}, generate_series(0, 9) AS part",
     ),
-    "prices": ({"currency": "'GHS'", "amount_minor": "500", "credits": "100"}, _up_to(1)),
+    "prices": ({"currency": "'GHS'", "amount_minor": "500", "credits": "100"}, up_to(1)),
     "rate_sheets": (
         {
-            "id": _ID.format(ms=f":now - n * {HOUR_MS}", place="n"),
+            "id": ID_AT.format(ms=f":now - n * {HOUR_MS}", place="n"),
             "status": "(ARRAY['planned', 'uploaded', 'applied', 'withdrawn'])"
             "[1 + CASE WHEN n < 4 THEN n ELSE 2 + n % 2 END]",
             "name": "'sheet ' || n || '.csv'",
@@ -290,10 +291,10 @@ PRICED: Final = {
             "reason": "'as agreed'",
             "ended_at_ms": f"CASE WHEN n > 1 THEN :now - n * {HOUR_MS} END",
         },
-        _up_to(SHEETS),
+        up_to(SHEETS),
     ),
 }
-_LOGGED_ID: Final = _ID.format(ms=":now - n * 10000", place="n")
+_LOGGED_ID: Final = ID_AT.format(ms=":now - n * 10000", place="n")
 # what has been done, and told
 LOGGED: Final = {
     "alerts": (
@@ -308,7 +309,7 @@ LOGGED: Final = {
             "opened_at_ms": ":now - n * 10000",
             "over_at_ms": "CASE WHEN n > 50 THEN :now - n * 10000 + 5000 END",
         },
-        _up_to(ALERTS),
+        up_to(ALERTS),
     ),
     "alert_recipients": (
         {
@@ -316,11 +317,11 @@ LOGGED: Final = {
             "address": "'operator' || n || '@example.com'",
             "created_at_ms": ":now",
         },
-        _up_to(10),
+        up_to(10),
     ),
     "alert_tellings": (
         {
-            "id": _ID.format(ms=":now - n * 10000", place="n * 16 + part"),
+            "id": ID_AT.format(ms=":now - n * 10000", place="n * 16 + part"),
             "alert_id": _LOGGED_ID,
             "recipient_id": OF_ACCOUNT.format(n="part + 1"),
             "address": "'operator' || part || '@example.com'",
@@ -328,11 +329,11 @@ LOGGED: Final = {
             "tries": "1",
             "told_at_ms": ":now - n * 10000",
         },
-        f"{_up_to(ALERTS)}, generate_series(0, 9) AS part",
+        f"{up_to(ALERTS)}, generate_series(0, 9) AS part",
     ),
     "watched_wallets": (
-        {"account_id": _NEXT, "credits_min": "5000000"},
-        _up_to(100),
+        {"account_id": NEXT, "credits_min": "5000000"},
+        up_to(100),
     ),
     "operator_log": (
         {
@@ -340,11 +341,11 @@ LOGGED: Final = {
             "user_id": OF_ACCOUNT.format(n="1"),
             "email": "'kofi' || n % 5 || '@example.com'",
             "action": "'wallet.grant'",
-            "account_id": _NEXT,
+            "account_id": NEXT,
             "after": "'100 credits'",
             "reason": "'as agreed'",
         },
-        _up_to(DONE),
+        up_to(DONE),
     ),
     "audit_log": (
         {
@@ -355,7 +356,7 @@ LOGGED: Final = {
             "author_name": "'owner1@example.com'",
             "action": "'key.create'",
         },
-        _up_to(HISTORY),
+        up_to(HISTORY),
     ),
     "account_history": (
         {
@@ -366,11 +367,11 @@ LOGGED: Final = {
             "by": "'kofi@example.com'",
             "at_ms": ":now - n * 10000",
         },
-        _up_to(HISTORY),
+        up_to(HISTORY),
     ),
     "ledger_proofs": (
         {
-            "id": _ID.format(ms=f":now - n * {DAY_MS}", place="n"),
+            "id": ID_AT.format(ms=f":now - n * {DAY_MS}", place="n"),
             "asked_by": "'kofi@example.com'",
             "asked_at_ms": f":now - n * {DAY_MS}",
             "begun_at_ms": f":now - n * {DAY_MS}",
@@ -379,8 +380,7 @@ LOGGED: Final = {
             "rows_read": "200000",
             "is_proven": "true",
         },
-        _up_to(PROOFS),
+        up_to(PROOFS),
     ),
 }
-
 EVERY_TABLE: Final = (SENT, FOUND, COUNTED, PRICED, LOGGED)

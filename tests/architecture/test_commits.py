@@ -25,6 +25,7 @@ MAY_OPEN_A_TRANSACTION = {
     ),
     "database/write_probe.py": "whether a transaction can be committed is found out by one",
     "contacts/tag_many.py": "each step of many contacts is a transaction, so nobody waits for all",
+    "jobs/erasure.py": "each batch of what is erased is a transaction, so nobody waits for all",
     "database/migrate.py": "a migration is a transaction, and runs before anything else does",
     "database/partitions.py": (
         "each month's partition is a transaction, and nobody waits for the next one's lock"

@@ -39,11 +39,8 @@ STATEMENTS_FOR_OTHERS = {
 }
 # functions and fields by which a front door hands out a query or a part of one
 QUERIES_FOR_OTHERS = {
-    "heliograph.jobs.row_changes: RowChange.table": "says which table a change is in; the command"
-    " that erases a number only keeps changes and hands them back",
-    "heliograph.jobs.row_changes: delete_rows": "only the room of jobs calls it; the module is"
-    " handed out for `RowChange`",
-    "heliograph.jobs.row_changes: redact": "likewise",
+    "heliograph.accounts.every_account: of_every_account": "each room keeps its own rows, which an"
+    " index finds account by account; how that is asked fast is said once",
 }
 STATEMENTS = (BatchStatement, Statement, TablesStatement, sa.ClauseElement)
 CONTAINERS = {tuple, list, set, frozenset}  # a NamedTuple is a row

@@ -88,7 +88,7 @@ def in_own_transactions(handle: Handler) -> Handler:
 
 def long_form_for_operators(right: OperatorRight, do: OperatorsLongForm) -> Handler:
     """Returns a handler for a form that is not answered in one transaction, because another machine
-    is asked. It takes this right and a fresh sign-in.
+    is asked, or because it takes many. It takes this right and a fresh sign-in.
     """
 
     def handle(request: PageRequest) -> Response:

@@ -13,12 +13,18 @@ NEW_ACCOUNT: Final = f"{ACCOUNTS}/new"
 MESSAGES: Final = f"{CONSOLE}/messages"
 IN_DOUBT: Final = f"{MESSAGES}/in-doubt"
 UNMATCHED: Final = f"{MESSAGES}/receipts"
+INBOUND: Final = f"{MESSAGES}/inbound"
 MATCH: Final = f"{MESSAGES}/match"
+PHONES: Final = f"{CONSOLE}/phones"
+OPT_OUTS: Final = f"{PHONES}/opt-outs"
+LIFT: Final = f"{OPT_OUTS}/lift"
+ERASE: Final = f"{PHONES}/erase"
 ABUSE: Final = f"{CONSOLE}/abuse"
 CARRIERS: Final = f"{CONSOLE}/carriers"
 TRY_NEW: Final = f"{CONSOLE}/bind-trial"
 ROUTES: Final = f"{CONSOLE}/routes"
 NUMBERS: Final = f"{CONSOLE}/numbers"
+KEYWORDS: Final = f"{NUMBERS}/keywords"
 RATES: Final = f"{CONSOLE}/rates"
 SHEETS: Final = f"{RATES}/sheets"
 COSTS: Final = f"{RATES}/costs"
@@ -45,6 +51,7 @@ NAVIGATION: Final = (
     NavigationLink(APPROVALS, "Approvals"),
     NavigationLink(ACCOUNTS, "Accounts"),
     NavigationLink(MESSAGES, "Messages"),
+    NavigationLink(PHONES, "Phones"),
     NavigationLink(CARRIERS, "Carriers"),
     NavigationLink(ROUTES, "Routes"),
     NavigationLink(NUMBERS, "Numbers"),

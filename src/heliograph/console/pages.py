@@ -22,6 +22,7 @@ from heliograph.console.carrier_pages import (
     carrier_figures,
     carrier_settings,
     carriers,
+    keywords,
     numbers,
     one_number,
     routes,
@@ -37,6 +38,8 @@ from heliograph.console.handlers import (
 from heliograph.console.message_pages import (
     found_messages,
     in_doubt,
+    inbound_texts,
+    one_inbound_text,
     one_message,
     queued_messages,
     unmatched_receipts,
@@ -50,8 +53,12 @@ from heliograph.console.navigation import (
     CARRIER_MONEY,
     CARRIERS,
     COSTS,
+    ERASE,
     IN_DOUBT,
+    INBOUND,
+    KEYWORDS,
     LEDGER_FILES,
+    LIFT,
     LOG,
     MARGIN,
     MATCH,
@@ -61,7 +68,9 @@ from heliograph.console.navigation import (
     NOW,
     NUMBERS,
     OPERATORS,
+    OPT_OUTS,
     PEOPLE,
+    PHONES,
     PRICES,
     PROOFS,
     RATES,
@@ -82,6 +91,7 @@ from heliograph.console.people_pages import (
     operator_list,
     people,
 )
+from heliograph.console.phone_pages import erasure, opt_outs, phones
 from heliograph.console.rate_pages import costs, margins, prices, rate_sheets, rates
 from heliograph.console.seen_pages import seen_portal
 from heliograph.portal.handlers import Handler, file_form_route, form_route, page_route
@@ -103,6 +113,8 @@ WALLET: Final = f"{MONEY}/{{account}}"
 MESSAGE: Final = f"{MESSAGES}/{{message}}"
 PERSON: Final = f"{PEOPLE}/{{user}}"
 MEMBER: Final = f"{ACCOUNT}/people/{{user}}"
+INBOUND_TEXT: Final = f"{INBOUND}/{{inbound}}"
+KEYWORD: Final = f"{KEYWORDS}/{{keyword}}"
 
 
 def _on_accounts(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
@@ -226,12 +238,29 @@ PAGES: Final = (
     page_route(UNMATCHED, page_for_operators(unmatched_receipts.show_list)),
     page_route(MATCH, page_for_operators(unmatched_receipts.show_receipt)),
     form_route(MATCH, _on_messages(unmatched_receipts.match, unmatched_receipts.show_receipt)),
+    page_route(INBOUND, page_for_operators(inbound_texts.show_list)),
+    page_route(INBOUND_TEXT, page_for_operators(one_inbound_text.show_text)),
+    form_route(
+        f"{INBOUND_TEXT}/text",
+        form_for_operators(
+            OperatorRight.TEXTS, one_inbound_text.read_text, one_inbound_text.show_text
+        ),
+    ),
     page_route(MESSAGE, page_for_operators(one_message.show_message)),
     form_route(
         f"{MESSAGE}/text",
         form_for_operators(OperatorRight.TEXTS, one_message.read_text, one_message.show_message),
     ),
     form_route(f"{MESSAGE}/cancel", _on_messages(one_message.cancel, one_message.show_message)),
+    page_route(PHONES, page_for_operators(phones.show_phone)),
+    page_route(OPT_OUTS, page_for_operators(opt_outs.show_list)),
+    form_route(OPT_OUTS, _on_accounts(opt_outs.add, opt_outs.show_list)),
+    page_route(LIFT, page_for_operators(opt_outs.ask_lift)),
+    form_route(LIFT, _on_accounts(opt_outs.lift, opt_outs.ask_lift)),
+    page_route(ERASE, page_for_operators(erasure.ask_erasure)),
+    form_route(
+        ERASE, long_form_for_operators(OperatorRight.ACCOUNTS, erasure.erase), Lane.ERASURES
+    ),
     page_route(ABUSE, page_for_operators(abuse.show_list)),
     form_route(
         f"{ABUSE}/block",
@@ -297,6 +326,10 @@ PAGES: Final = (
     ),
     page_route(NUMBERS, page_for_operators(numbers.show_list)),
     form_route(NUMBERS, _on_accounts(numbers.add, numbers.show_list)),
+    page_route(KEYWORDS, page_for_operators(keywords.show_list)),
+    form_route(KEYWORDS, _on_accounts(keywords.save, keywords.show_list)),
+    page_route(KEYWORD, page_for_operators(keywords.ask_removal)),
+    form_route(KEYWORD, _on_accounts(keywords.remove, keywords.ask_removal)),
     page_route(NUMBER, page_for_operators(one_number.show_number)),
     form_route(NUMBER, _on_accounts(one_number.change, one_number.show_number)),
     page_route(RATES, page_for_operators(rates.show_list)),

@@ -8,7 +8,6 @@ __all__ = [
     "carrier_figures",
     "close_account",
     "contact_imports",
-    "erase_blockers",
     "erase_number",
     "erasure",
     "inbound_parts",
@@ -20,6 +19,5 @@ __all__ = [
     "rate_sheets",
     "retention",
     "roll_up",
-    "row_changes",
     "samples",
 ]

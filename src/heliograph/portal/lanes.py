@@ -1,6 +1,6 @@
 """Requests for pages wait in lanes of their own, so that the API never waits for pages. Slow work
-has lanes of its own, too: nobody who looks at a page waits for passwords that are compared, or for
-a receiver of webhooks or a carrier that does not answer.
+has lanes of its own, too: nobody who looks at a page waits for passwords that are compared, for a
+receiver of webhooks or a carrier that does not answer, or for a phone that is erased.
 """
 
 from collections.abc import Callable
@@ -27,6 +27,7 @@ class Lane(Enum):
     PASSWORDS = "passwords"
     WEBHOOK_TESTS = "webhook tests"
     TRIAL_BINDS = "trial binds"
+    ERASURES = "erasures"
 
 
 # each that is answered may hold a connection of the database; a password takes 64 MiB
@@ -35,6 +36,7 @@ SIZES: Final = {
     Lane.PASSWORDS: _Size(1, 20),
     Lane.WEBHOOK_TESTS: _Size(2, 10),
     Lane.TRIAL_BINDS: _Size(2, 4),
+    Lane.ERASURES: _Size(1, 4),
 }
 
 

@@ -18,17 +18,20 @@ from heliograph.monitoring.tables import EVERY_CARRIER, TEN_SECONDS_MS, service_
 from heliograph.wallet import ledger, prices
 from tests.support import plain_http
 from tests.support.alerted import OPERATOR_MAIL, added
+from tests.support.api.inbound_texts import store_inbound
 from tests.support.api.server import Server
 from tests.support.console.entering import sign_in_operator
 from tests.support.console.messages import never_answered, stored_message
 from tests.support.console.operators import (
     member_of,
+    opted_out,
+    own_keyword,
     own_number,
     own_things,
     uploaded_sheet,
     waiting_sender,
 )
-from tests.support.factories import SENDER, issue_key, open_account, open_carrier
+from tests.support.factories import PHONE, SENDER, issue_key, open_account, open_carrier
 from tests.support.portal.browsing import HEIGHT, NARROW, WIDE, opened, picture
 from tests.support.portal.judged import violations
 from tests.support.portal.rolled_up import rolled_up
@@ -52,18 +55,30 @@ def paths(server: Server) -> list[str]:
     long_named = open_account(db, LONG_NAME)
     with db.read() as tx:
         account = accounts.text_id(accounts.by_id(tx, long_named))
+    with db.write() as tx:
+        text = store_inbound(tx, long_named, "hello " * 20, parts=3, keyword="stop")
     known = {
         "account": account,
         "sender": waiting_sender(db, account_id, "WIDE"),
         "message": stored_message(db, account_id),
         "carrier": "simulator",
         "number": own_number(db, long_named, "45670"),
+        "keyword": own_keyword(db, long_named),
+        "inbound": text,
         "sheet": uploaded_sheet(db),
         "recipient": added(db, OPERATOR_MAIL).recipient.text_id,
         **own_things(db, long_named)._asdict(),
         "user": member_of(db, long_named, f"{'a' * 60}@example.com"),
     }
+    opted_out(db, long_named, PHONE, "salesandmarketing")
+    of_phone = f"account={account}&phone={PHONE}"
     return [
+        f"/console/phones?{of_phone}",
+        f"/console/phones/opt-outs?{of_phone}",
+        f"/console/phones/opt-outs/lift?{of_phone}",
+        f"/console/phones/erase?{of_phone}",
+        f"/console/numbers/keywords?account={account}",
+    ] + [
         page.path.format(**known)
         for page in PAGES
         if not page.is_form and not page.path.startswith(SEEN)

@@ -30,6 +30,8 @@ from tests.support.capability.sending import House
 from tests.support.console.operators import (
     account_in_sandbox,
     member_of,
+    opted_out,
+    own_keyword,
     own_number,
     own_things,
     sign_in_operator,
@@ -40,6 +42,7 @@ from tests.support.factories import PHONE, open_carrier
 from tests.support.portal.contents import contents
 from tests.support.portal.visitor import Visitor, shown_in
 
+OPTED_OUT: Final = "233201234599"
 X: Final = {"reason": "x"}
 SHEET: Final = {"file": ("May.csv", b"prefix,credits\n233,2\n")}
 CARRIER: Final = {
@@ -63,6 +66,10 @@ SOMEBODY: Final = {"email": "yaw@example.com"}
 COST: Final = {"carrier": "gh-main", "prefix": "233", "currency": "GHS", "amount": "0.1"}
 RANGE: Final = "23320123"
 OF_QUEUED: Final = ("accounts/{account}/queued", "messages/{message}/cancel")
+OF_PHONE: Final = {"account": "amina", "phone": OPTED_OUT}
+LIFT: Final = "phones/opt-outs/lift"
+LIFTED: Final = f"account=amina&phone={OPTED_OUT}"
+SHOWN: Final = "it shows a text, and each time that it was read is written down"
 BOUND: Final = "it tries a bind, which takes a second and stores nothing but that it was tried"
 
 
@@ -105,6 +112,9 @@ FORMS: Final[Mapping[str, Twice]] = {
     "messages/match": Twice(
         {"do": "match", "receipt": "carrier/aa1", **X}, page="messages/receipts"
     ),
+    "phones/opt-outs": Twice({"account": "amina", "phone": PHONE, **X}),
+    "phones/opt-outs/lift": Twice({"do": "lift", **OF_PHONE, **X}, page=f"{LIFT}?{LIFTED}"),
+    "phones/erase": Twice({"again": OPTED_OUT, **OF_PHONE, **X}),
     "abuse/block": Twice({"account": "amina", "range": RANGE, **X}, page="abuse"),
     "abuse/unblock": Twice({"place": RANGE, **X}, page="abuse"),
     "carriers": Twice({**CARRIER, **X}),
@@ -113,6 +123,8 @@ FORMS: Final[Mapping[str, Twice]] = {
     "routes": Twice({"do": "remove route", "prefix": "233", **X}),
     "numbers": Twice({"number": "4568", "carrier": "gh-main", "account": "amina", **X}),
     "numbers/{number}": Twice({"do": "set", "opt_out_scope": "sender", **X}),
+    "numbers/keywords": Twice({"account": "amina", "keyword": "BASTA", **X}),
+    "numbers/keywords/{keyword}": Twice({"do": "remove", **X}),
     "rates": Twice({"do": "set rate", "destination": "GH", "credits": "3", **X}),
     "rates/sheets": Twice({"name": "May"}, entries=0, files=SHEET),
     "rates/sheets/{sheet}": Twice({"do": "withdraw", **X}),
@@ -132,7 +144,8 @@ FORMS: Final[Mapping[str, Twice]] = {
 }
 OTHERS: Final[Mapping[str, str]] = {
     "messages/in-doubt": "it shows what a decision would do, and does nothing",
-    "messages/{message}/text": "it shows a text, and each time that it was read is written down",
+    "messages/inbound/{inbound}/text": SHOWN,
+    "messages/{message}/text": SHOWN,
     "bind-trial": BOUND,
     "carriers/{carrier}/try": BOUND,
     "carriers/{carrier}/settings/try": BOUND,
@@ -200,12 +213,14 @@ def stands(
     with db.read() as tx:
         whose = account_in_sandbox(db) if is_new else house.amina_id
         account = accounts.text_id(accounts.by_id(tx, whose))
+    opted_out(db, house.amina_id, OPTED_OUT)
     open_carrier(db, "gh-main", prefix=None if name == "carriers/{carrier}" else "233")
     there = {
         "sender": waiting_sender(db, house.amina_id),
         "account": account,
         "carrier": "gh-main",
         "message": message,
+        "keyword": own_keyword(db, house.amina_id),
         "number": own_number(db, house.amina_id),
         "user": member_of(db, house.amina_id),
         "sheet": uploaded_sheet(db),

@@ -15,6 +15,7 @@ from heliograph.portal.page_request import CONSOLE
 from heliograph.portal.portal import Portal
 from heliograph.users import OPERATOR_RIGHTS, OperatorRight, OperatorRole
 from tests.support.alerted import OPERATOR_MAIL, added
+from tests.support.api.inbound_texts import store_inbound
 from tests.support.console.messages import stored_message
 from tests.support.console.operators import (
     OPERATOR,
@@ -22,6 +23,7 @@ from tests.support.console.operators import (
     attached,
     made_operator,
     member_of,
+    own_keyword,
     own_number,
     own_things,
     sign_in_by_link,
@@ -59,6 +61,9 @@ def paths(db: Database, portal: Portal, amina_id: str) -> list[tuple[str, str]]:
         account = accounts.text_id(accounts.by_id(tx, account_id))
     number, member = own_number(db, account_id), member_of(db, account_id)
     own = own_things(db, account_id)
+    keyword = own_keyword(db, amina_id)
+    with db.write() as tx:
+        text = store_inbound(tx, amina_id)
     told = added(db, OPERATOR_MAIL).recipient.text_id
     found = []
     for route in routes_of(portal):
@@ -69,6 +74,7 @@ def paths(db: Database, portal: Portal, amina_id: str) -> list[tuple[str, str]]:
         path = path.replace("{recipient}", told).replace("{number}", number)
         path = path.replace("{key}", own.key).replace("{endpoint}", own.endpoint)
         path = path.replace("{campaign}", own.campaign)
+        path = path.replace("{inbound}", text).replace("{keyword}", keyword)
         assert "{" not in path, f"{route.path} has a parameter that this test does not know"
         found.append(("GET" if "GET" in (route.methods or ()) else "POST", path))
     assert len(found) > 10

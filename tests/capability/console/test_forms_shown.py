@@ -5,16 +5,20 @@ import re
 
 import pytest
 
+from heliograph import accounts
 from heliograph.base import clock
 from heliograph.carriers import pause_carrier
 from heliograph.database.database import Database
 from heliograph.senders import reserved_names
 from heliograph.users import OPERATOR_RIGHTS, OperatorRight, OperatorRole
 from tests.support.alerted import OPERATOR_MAIL, added
+from tests.support.api.inbound_texts import store_inbound
 from tests.support.console.messages import stored_message
 from tests.support.console.operators import (
     account_in_sandbox,
     attached,
+    opted_out,
+    own_keyword,
     own_number,
     own_things,
     sign_in_operator,
@@ -22,7 +26,7 @@ from tests.support.console.operators import (
     waiting_sender,
 )
 from tests.support.console.rights import right_of_form
-from tests.support.factories import open_carrier
+from tests.support.factories import PHONE, open_carrier
 from tests.support.portal.visitor import Visitor
 
 # of who looks, and of nobody's rights
@@ -63,12 +67,19 @@ def test_each_role_is_shown_the_forms_that_it_may_send_and_no_others(
     open_carrier(db, "gh-main")
     own_number(db, amina_id)
     own_things(db, amina_id)
+    own_keyword(db, amina_id)
+    opted_out(db, amina_id, PHONE)
     with db.write() as tx:
         pause_carrier(tx, "gh-main")
+        account = accounts.text_id(accounts.by_id(tx, amina_id))
+        text = store_inbound(tx, amina_id)
         reserved_names.add(tx, "POSTBANK", "a bank", now_ms=clock.now_ms())
     sign_in_operator(visitor, db, role)
     release = "/console/approvals/reserved/release?sender=POSTBANK"
-    pages = crawled(visitor, "/console/now", f"/console/messages/{message}", release)
+    of_phone = f"/console/phones?phone={PHONE}&account={account}"
+    read = (f"/console/messages/{message}", f"/console/messages/inbound/{text}")
+    keywords = f"/console/numbers/keywords?account={account}"
+    pages = crawled(visitor, "/console/now", *read, release, of_phone, keywords)
     assert len(pages) >= PAGES_MIN
     shown = {form for forms in pages.values() for form in forms}
     beyond = [form for form in shown if right_of_form(form) not in OPERATOR_RIGHTS[role]]

@@ -33,6 +33,7 @@ LEAD_ON = {
     "/console/messages",
     "/console/messages/match",
     "/console/abuse/unblock",
+    "/console/phones/opt-outs/lift",
 }
 DECIDE = "/console/messages/in-doubt/decide"
 

@@ -20,6 +20,7 @@ from heliograph.messages.tables import messages
 from heliograph.opt_outs import OptOutOwner, OptOutSource
 from heliograph.opt_outs.read import find_suppressed
 from heliograph.wallet.verify_hours import verify_hours
+from tests.support.api.inbound_texts import store_inbound
 from tests.support.capability.campaigns import now
 from tests.support.capability.doubtful import Beside
 from tests.support.capability.furnished import (
@@ -36,7 +37,7 @@ from tests.support.capability.furnished import (
 )
 from tests.support.capability.sending import House
 from tests.support.console.opened_console import opened_console
-from tests.support.console.operators import member_of, own_number
+from tests.support.console.operators import member_of, own_keyword, own_number
 from tests.support.services.earlier_schema import bring_to, columns_of, replace_rows, rows_of
 
 BEFORE = "0037"
@@ -127,12 +128,16 @@ def assert_the_books_are_right(house: House) -> None:
 
 
 def assert_every_page_of_the_console_opens(house: House, made: Furnished) -> None:
+    with house.db.write() as tx:
+        text = store_inbound(tx, house.amina_id)
     known = {
         **made.there._asdict(),
         "carrier": "carrier",
         "message": made.messages[0],
         "sheet": made.sheet,
         "recipient": made.recipient,
+        "keyword": own_keyword(house.db, house.amina_id),
+        "inbound": text,
         "number": own_number(house.db, house.amina_id),  # the first version had no numbers
         "user": member_of(house.db, house.amina_id),
     }

@@ -6,7 +6,9 @@ from heliograph import accounts, campaigns, inbound, keys, senders, users, walle
 from heliograph.base import clock
 from heliograph.carriers import GENERAL, current_rates
 from heliograph.database.database import Database
+from heliograph.inbound.keywords import KeywordOwner, keyword_text_id, save_keyword_for
 from heliograph.messages.accept import SANDBOX_SENDER
+from heliograph.opt_outs import OptOutOwner, OptOutScope, OptOutSource, suppress
 from heliograph.pricing import sheets
 from heliograph.senders import documents
 from heliograph.senders.documents import SenderDocument
@@ -111,6 +113,23 @@ def uploaded_sheet(db: Database) -> str:
     with db.write() as tx:
         made = sheets.upload(tx, "May", rates, None, is_whole=False, now_ms=now_ms)
     return made.text_id
+
+
+def own_keyword(db: Database, account_id: str, word: str = "OFFERS") -> str:
+    """Gives an account a keyword for all its numbers, and returns its id in text form."""
+    body = {"keyword": word, "reply": "This week: rice at 10 % less."}
+    with db.write() as tx:
+        owner = KeywordOwner(account_id, False)
+        saved = save_keyword_for(tx, owner, body, None, clock.now_ms())
+        return keyword_text_id(saved.keyword)
+
+
+def opted_out(db: Database, account_id: str, phone: str, sender: str = "") -> None:
+    """Opts a phone out of an account, as a text from it does."""
+    owner, scope = OptOutOwner(account_id, False), OptOutScope(sender)
+    source, now_ms = OptOutSource.KEYWORD, clock.now_ms()
+    with db.write() as tx:
+        suppress(tx, owner, [phone], source=source, now_ms=now_ms, scope=scope)
 
 
 def own_number(db: Database, account_id: str | None, digits: str = "4567") -> str:

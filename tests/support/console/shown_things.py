@@ -17,7 +17,9 @@ from heliograph.base.short_texts import printable
 from heliograph.campaigns.tables import campaigns
 from heliograph.carriers.tables import carriers, links
 from heliograph.console.seen_pages.seen_portal import SEEN
+from heliograph.contacts.tables import opt_out_changes
 from heliograph.database.database import Database
+from heliograph.inbound.tables import inbound, keywords
 from heliograph.keys.tables import api_keys
 from heliograph.messages.tables import (
     carrier_refs,
@@ -27,6 +29,7 @@ from heliograph.messages.tables import (
     sends,
     unmatched_receipts,
 )
+from heliograph.opt_outs.tables import suppressions
 from heliograph.plugin.tables import sites
 from heliograph.portal.page_request import CONSOLE
 from heliograph.portal.portal import Portal
@@ -43,16 +46,19 @@ from heliograph.wallet import ledger
 from heliograph.wallet.tables import ledger_entries
 from heliograph.webhooks.tables import webhook_endpoints
 from tests.support.alerted import OPERATOR_MAIL, added
+from tests.support.api.inbound_texts import store_inbound
 from tests.support.console.messages import stored_message
 from tests.support.console.operators import (
     account_in_sandbox,
     attached,
     member_of,
+    opted_out,
+    own_keyword,
     own_number,
     uploaded_sheet,
     waiting_sender,
 )
-from tests.support.factories import open_carrier
+from tests.support.factories import PHONE, open_carrier
 from tests.support.portal.routes import customer_of, things_of
 
 PLAIN = "plain"
@@ -70,11 +76,14 @@ SHOWN: dict[sa.Table, tuple[str, ...]] = {
     campaigns: ("name", "sender"),
     carrier_refs: ("ref", "printed", "sender", "receipt_error"),
     carriers: ("state_detail",),
+    inbound: ("sender", "recipient", "text", "keyword"),
+    keywords: ("keyword", "reply"),
     ledger_entries: ("description", "reference"),
     ledger_proof_findings: ("what",),
     ledger_proofs: ("asked_by",),
     links: ("state_detail",),
     messages: ("error_message",),
+    opt_out_changes: ("by_name",),
     operator_decisions: ("decided_by", "reason"),
     operator_log: ("email", "record", "before", "after", "reason"),
     rate_sheets: ("name", "email", "reason"),
@@ -84,6 +93,7 @@ SHOWN: dict[sa.Table, tuple[str, ...]] = {
     senders: ("sender", "purpose"),
     sends: ("sender", "reference"),
     sites: ("site_url", "site_name", "platform", "plugin_version"),
+    suppressions: ("sender",),
     unmatched_receipts: ("ref", "receipt_error", "sender"),
     user_rows: ("email",),
     webhook_endpoints: ("url",),
@@ -113,6 +123,8 @@ class ShownThings(NamedTuple):
     receipt: str
     number: str
     user: str
+    inbound: str
+    keyword: str
     waiting_account: str
     key: str
     endpoint: str
@@ -130,8 +142,11 @@ def made(db: Database, amina_id: str) -> ShownThings:
     receipt = _about_carriers(db, carrier_id, message)
     _about_operators(db, amina_id, told.id)
     number, member = own_number(db, amina_id), member_of(db, amina_id)
+    keyword = own_keyword(db, amina_id)
+    opted_out(db, amina_id, PHONE, PLAIN)
     with db.write() as tx:
         ledger.grant(tx, amina_id, 1, PLAIN, PLAIN, now_ms=clock.now_ms())
+        text = store_inbound(tx, amina_id, PLAIN, keyword=PLAIN)
         otp.block(tx, amina_id, RANGE, clock.now_ms())
         return ShownThings(
             account=accounts.text_id(accounts.by_id(tx, amina_id)),
@@ -145,6 +160,8 @@ def made(db: Database, amina_id: str) -> ShownThings:
             receipt=receipt,
             number=number,
             user=member,
+            inbound=text,
+            keyword=keyword,
             waiting_account=accounts.text_id(accounts.by_id(tx, waiting)),
             key=own.key,
             endpoint=own.endpoint,
@@ -256,6 +273,12 @@ def pages_of(portal: Portal, things: ShownThings) -> list[str]:
         f"{CONSOLE}/approvals/reserved?name=bank",
         f"{CONSOLE}/approvals/reserved/release?sender=bank",
         f"{CONSOLE}/numbers?of={things.account}",
+        f"{CONSOLE}/numbers/keywords?account={things.account}",
+        f"{CONSOLE}/messages/inbound?account={things.account}",
+        f"{CONSOLE}/phones?phone={PHONE}&account={things.account}",
+        f"{CONSOLE}/phones/opt-outs?account={things.account}",
+        f"{CONSOLE}/phones/opt-outs/lift?account={things.account}&phone={PHONE}",
+        f"{CONSOLE}/phones/erase?account={things.account}&phone={PHONE}",
         f"{CONSOLE}/log?account={things.account}",
         f"{CONSOLE}/accounts?q={things.account}",
         f"{CONSOLE}/people?q={things.user}",

@@ -94,7 +94,7 @@ def test_every_operation_names_its_permission_and_what_can_go_wrong_everywhere()
 
 
 # what no endpoint does, so nobody meets them there
-OF_COMMANDS = {"wrong_state", "still_under_way", "still_owed"}
+OF_COMMANDS = {"wrong_state", "still_under_way", "still_owed", "stored_meanwhile"}
 OF_PAGES = {
     "passkey_refused",
     "look_over",

@@ -32,6 +32,7 @@ NO_PAGE_SHOWS: Final = {
     "InvalidRequest": "nobody raises it without a sentence",
     "KeyUnknown": BY_COMMAND,
     "Locked": BY_OTP,
+    "StoredMeanwhile": BY_CONSOLE,
     "ViewEnded": BY_CONSOLE,
     "LockedForCodes": BY_OTP,
     "MissingKey": BY_API,

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from heliograph import accounts, inbound
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.short_texts import invalid_field
+from heliograph.console.carrier_pages.keyword_words import listed_keywords
 from heliograph.console.carrier_pages.number_words import STOPPED, ListedNumber, listed_number
 from heliograph.console.named_account import account_named
 from heliograph.console.navigation import NUMBERS
@@ -16,11 +17,13 @@ from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.inbound import OwnNumber
+from heliograph.inbound.keywords import keywords_of_number
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.users import OperatorEntry
 
+KEYWORDS_SHOWN_MAX: Final = 100
 CHANGES: Final = ("set", "remove")
 
 
@@ -34,6 +37,7 @@ def show_number(
     number = inbound.number_with_id(tx, request.path["number"])
     listed = listed_number(tx, number)
     body = body_of(request)
+    keywords = keywords_of_number(tx, number.id, limit=KEYWORDS_SHOWN_MAX + 1)
     return page(
         "number.html",
         request,
@@ -41,6 +45,9 @@ def show_number(
         status=400 if errors else 200,
         each=listed,
         stopped=STOPPED,
+        keywords=listed_keywords(tx, keywords[:KEYWORDS_SHOWN_MAX]),
+        keywords_shown_max=KEYWORDS_SHOWN_MAX,
+        has_more_keywords=len(keywords) > KEYWORDS_SHOWN_MAX,
         shown=_exact(number),
         typed=body,
         filled=body if body.get("do") == "set" else _filled_with(listed),

@@ -1,0 +1,68 @@
+"""Reads the phone, the account and the mode that a page or a form about a phone names."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from heliograph import opt_outs
+from heliograph.accounts import Account
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.console.asked_mode import SANDBOX, mode_asked
+from heliograph.console.named_account import account_named
+from heliograph.opt_outs import OptOutOwner, OptOutRequest
+from heliograph.portal.visit import MODES
+from heliograph.text import Phone
+
+ACCOUNT: Final = "account"
+_OF_PHONE: Final = ("phone", "country_code", "sender")
+
+
+class NamedPhone(NamedTuple):
+    """Holds what was asked for, as far as it could be read, and what is wrong with the rest."""
+
+    account: Account | None
+    phone: Phone | None
+    errors: list[FieldError]
+
+
+def account_asked(tx: Connection, fields: Mapping[str, str]) -> Account | None:
+    """Returns the account that is named, or None if none is. Raises InvalidRequest."""
+    named = fields.get(ACCOUNT, "").strip()
+    return account_named(tx, ACCOUNT, named) if named else None
+
+
+def read_asked(tx: Connection, fields: Mapping[str, str]) -> NamedPhone:
+    """Reads the phone as people write it: one with a leading 0 as it is dialled in the country that
+    is named, or else in that of the account.
+    """
+    account, phone = None, None
+    errors: list[FieldError] = []
+    try:
+        account = account_asked(tx, fields)
+    except InvalidRequest as refused:
+        errors += refused.fields
+    if fields.get("phone", "").strip():
+        try:
+            phone = request_of(fields, account).phone
+        except InvalidRequest as refused:
+            errors += refused.fields
+    return NamedPhone(account, phone, errors)
+
+
+def request_of(fields: Mapping[str, str], account: Account | None) -> OptOutRequest:
+    """Returns phone and sender as POST /opt-outs reads them. Raises InvalidRequest."""
+    body = {name: text for name in _OF_PHONE if (text := fields.get(name, "").strip())}
+    if "country_code" in body:
+        body["country_code"] = body["country_code"].upper()
+    return opt_outs.read_opt_out_request(body, account.country_code if account else "")
+
+
+def owner_of(account: Account, fields: Mapping[str, str]) -> OptOutOwner:
+    """Returns whose opt-outs are asked for."""
+    return OptOutOwner(account.id, mode_asked(fields) == SANDBOX)
+
+
+def mode_of(owner: OptOutOwner) -> str:
+    """Returns the mode as pages and their addresses name it."""
+    return MODES[owner.sandbox]

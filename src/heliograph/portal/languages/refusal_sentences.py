@@ -199,6 +199,7 @@ OF_ROOMS: Final = (
     marked("The file has %(columns)s columns; allowed: %(most)s."),
     marked("The file has %(columns)s columns; %(most)s are allowed."),
     marked("The file is UTF-16; save it as UTF-8."),
+    marked("The file is a workbook; save it as CSV."),
     marked("The first line is not UTF-8; save the file as UTF-8."),
     marked("The first line is wrong: %(why)s."),
     marked(

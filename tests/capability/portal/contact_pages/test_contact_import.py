@@ -96,6 +96,7 @@ def test_a_country_and_a_mode_are_chosen(
         ("phone\n0201234567\n", {"country_code": "XX"}, "country_code", "such as GH, not 'XX'"),
         ("phone\n0201234567\n", {"mode": "test"}, "mode", "must be one of live, sandbox"),
         (b"\xff\xfep\x00", {}, "file", "The file is UTF-16"),
+        (b"PK\x03\x04\x14\x00", {}, "file", "The file is a workbook"),
     ],
     ids=lambda value: str(value)[:20],
 )

@@ -26,6 +26,7 @@ from heliograph.messages.tables import (
     inflight,
     messages,
     operator_decisions,
+    queue,
     sends,
     unmatched_receipts,
 )
@@ -115,6 +116,7 @@ class ShownThings(NamedTuple):
     account: str
     sender: str
     message: str
+    queued: str
     document: str
     carrier: str
     carrier_id: int
@@ -137,6 +139,7 @@ def made(db: Database, amina_id: str) -> ShownThings:
     sender = waiting_sender(db, amina_id)
     document = attached(db, amina_id, sender).text_id
     waiting, message = account_in_sandbox(db), stored_message(db, amina_id, reference=PLAIN)
+    queued, _ = (_queued(db, amina_id) for _ in range(2))
     told, sheet = added(db, OPERATOR_MAIL).recipient, uploaded_sheet(db)
     carrier_id = open_carrier(db, CARRIER)
     receipt = _about_carriers(db, carrier_id, message)
@@ -152,6 +155,7 @@ def made(db: Database, amina_id: str) -> ShownThings:
             account=accounts.text_id(accounts.by_id(tx, amina_id)),
             sender=sender,
             message=message,
+            queued=queued,
             document=document,
             carrier=CARRIER,
             carrier_id=carrier_id,
@@ -167,6 +171,17 @@ def made(db: Database, amina_id: str) -> ShownThings:
             endpoint=own.endpoint,
             campaign=own.campaign,
         )
+
+
+def _queued(db: Database, account_id: str) -> str:
+    """Stores a message that stands in the queue, and returns its id in text form."""
+    message = stored_message(db, account_id, reference=PLAIN)
+    raw = ids.raw_of_text("msg", message)
+    with db.write() as tx:
+        found = sa.select(messages.c.send_id).where(messages.c.id == raw)
+        run = {"first_id": raw, "send_id": tx.execute(found).scalar_one(), "count": 1}
+        tx.execute(queue.insert().values(_row(queue, **run, segments=1, carrier_id=1)))
+    return message
 
 
 def _about_carriers(db: Database, carrier_id: int, message: str) -> str:
@@ -263,6 +278,7 @@ def forms_of_console(portal: Portal, things: ShownThings) -> set[str]:
 def pages_of(portal: Portal, things: ShownThings) -> list[str]:
     """Returns the paths of all pages of the console, but files and the portals that it shows."""
     found = [
+        f"{CONSOLE}/messages/{things.queued}",
         f"{CONSOLE}/messages/match?receipt={things.receipt}&message={things.message}",
         f"{CONSOLE}/messages/receipts?carrier={things.carrier_id}",
         f"{CONSOLE}/messages/in-doubt?carrier={things.carrier_id}",

@@ -67,6 +67,7 @@ NO_PAGE_ASKS: Final = {
     "inbound": f"{BY_CONSOLE}; of texts that came in the portal shows no refusal",
     "jobs": "they end by themselves; what a page shows of it is stored in other rooms",
     "keys/acting_for_customer.py": BY_API,
+    "messages/sweeps/cancel.py": BY_CONSOLE,
     "opt_outs/api.py": BY_API,
     "opt_outs/request.py": BY_API,
     "keys/tiers.py": BY_COMMAND,

@@ -42,7 +42,7 @@ def opts_out_and_in_again(page: Page) -> None:
     expect(page.get_by_role("status")).to_have_text("Saved")
     page.get_by_role("link", name=PHONE, exact=True).click()
     expect(page.get_by_role("region", name="Opt-outs")).to_contain_text("an operator")
-    page.get_by_role("link", name="Lift").click()
+    page.get_by_role("button", name="Lift").click()
     expect(page.get_by_role("heading", name=f"Let amina text {PHONE} again?")).to_be_visible()
     picture(page, "console-opt-out-lift")
     page.get_by_label("Reason").fill("she wants them again")

@@ -78,8 +78,9 @@ def test_each_role_is_shown_the_forms_that_it_may_send_and_no_others(
     release = "/console/approvals/reserved/release?sender=POSTBANK"
     of_phone = f"/console/phones?phone={PHONE}&account={account}"
     read = (f"/console/messages/{message}", f"/console/messages/inbound/{text}")
+    lift = f"/console/phones/opt-outs/lift?account={account}&phone={PHONE}"
     keywords = f"/console/numbers/keywords?account={account}"
-    pages = crawled(visitor, "/console/now", *read, release, of_phone, keywords)
+    pages = crawled(visitor, "/console/now", *read, release, of_phone, lift, keywords)
     assert len(pages) >= PAGES_MIN
     shown = {form for forms in pages.values() for form in forms}
     beyond = [form for form in shown if right_of_form(form) not in OPERATOR_RIGHTS[role]]

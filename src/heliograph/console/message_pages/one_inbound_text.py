@@ -16,7 +16,7 @@ from heliograph.console.message_pages.carrier_choice import carrier_names
 from heliograph.console.message_pages.inbound_texts import ListedText, listed_texts
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page
-from heliograph.inbound import InboundText, OwnNumber
+from heliograph.inbound import InboundText, OwnNumber, conversations
 from heliograph.inbound.keywords import KeywordAction, KeywordOwner, action_of
 from heliograph.messages.read import MESSAGE_PREFIX
 from heliograph.portal.page_request import PageRequest
@@ -69,6 +69,7 @@ def _render(
         request,
         visit,
         each=listed,
+        phone=None if text.sender is None else conversations.number_of(text.sender),
         number=number,
         way=_way_of(listed, number),
         answered=None

@@ -171,7 +171,7 @@ def test_a_long_list_is_paged(support: Visitor, db: Database, amina_id: str) -> 
     for number in range(120):
         opted_out(db, amina_id, str(233201230000 + number))
     pages = [page.text for page in support.pages(f"{PATH}?account=amina&limit=100")]
-    assert [page.count(">Lift</a>") for page in pages] == [100, 20]
+    assert [page.count(">Lift</button>") for page in pages] == [100, 20]
 
 
 def test_it_takes_a_fresh_sign_in(support: Visitor, db: Database, amina_id: str) -> None:

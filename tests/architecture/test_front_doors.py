@@ -38,10 +38,7 @@ STATEMENTS_FOR_OTHERS = {
     " runs in its own transactions",
 }
 # functions and fields by which a front door hands out a query or a part of one
-QUERIES_FOR_OTHERS = {
-    "heliograph.accounts.every_account: of_every_account": "each room keeps its own rows, which an"
-    " index finds account by account; how that is asked fast is said once",
-}
+QUERIES_FOR_OTHERS: dict[str, str] = {}
 STATEMENTS = (BatchStatement, Statement, TablesStatement, sa.ClauseElement)
 CONTAINERS = {tuple, list, set, frozenset}  # a NamedTuple is a row
 # how a statement begins, or a part of one, or a comment in one

@@ -56,7 +56,6 @@ __all__ = [
     "create",
     "customer_of",
     "customers",
-    "every_account",
     "find",
     "go_live",
     "is_active",

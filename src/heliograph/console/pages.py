@@ -38,12 +38,11 @@ from heliograph.console.handlers import (
 from heliograph.console.message_pages import (
     found_messages,
     in_doubt,
-    inbound_texts,
-    one_inbound_text,
     one_message,
     queued_messages,
     unmatched_receipts,
 )
+from heliograph.console.message_pages.inbound_routes import INBOUND_ROUTES
 from heliograph.console.money_pages import carrier_money, days, ledger_files, money, proofs
 from heliograph.console.navigation import (
     ABUSE,
@@ -53,12 +52,9 @@ from heliograph.console.navigation import (
     CARRIER_MONEY,
     CARRIERS,
     COSTS,
-    ERASE,
     IN_DOUBT,
-    INBOUND,
     KEYWORDS,
     LEDGER_FILES,
-    LIFT,
     LOG,
     MARGIN,
     MATCH,
@@ -68,9 +64,7 @@ from heliograph.console.navigation import (
     NOW,
     NUMBERS,
     OPERATORS,
-    OPT_OUTS,
     PEOPLE,
-    PHONES,
     PRICES,
     PROOFS,
     RATES,
@@ -91,7 +85,7 @@ from heliograph.console.people_pages import (
     operator_list,
     people,
 )
-from heliograph.console.phone_pages import erasure, opt_outs, phones
+from heliograph.console.phone_pages.phone_routes import PHONE_ROUTES
 from heliograph.console.rate_pages import costs, margins, prices, rate_sheets, rates
 from heliograph.console.seen_pages import seen_portal
 from heliograph.portal.handlers import Handler, file_form_route, form_route, page_route
@@ -113,7 +107,6 @@ WALLET: Final = f"{MONEY}/{{account}}"
 MESSAGE: Final = f"{MESSAGES}/{{message}}"
 PERSON: Final = f"{PEOPLE}/{{user}}"
 MEMBER: Final = f"{ACCOUNT}/people/{{user}}"
-INBOUND_TEXT: Final = f"{INBOUND}/{{inbound}}"
 KEYWORD: Final = f"{KEYWORDS}/{{keyword}}"
 
 
@@ -238,29 +231,14 @@ PAGES: Final = (
     page_route(UNMATCHED, page_for_operators(unmatched_receipts.show_list)),
     page_route(MATCH, page_for_operators(unmatched_receipts.show_receipt)),
     form_route(MATCH, _on_messages(unmatched_receipts.match, unmatched_receipts.show_receipt)),
-    page_route(INBOUND, page_for_operators(inbound_texts.show_list)),
-    page_route(INBOUND_TEXT, page_for_operators(one_inbound_text.show_text)),
-    form_route(
-        f"{INBOUND_TEXT}/text",
-        form_for_operators(
-            OperatorRight.TEXTS, one_inbound_text.read_text, one_inbound_text.show_text
-        ),
-    ),
+    *INBOUND_ROUTES,
     page_route(MESSAGE, page_for_operators(one_message.show_message)),
     form_route(
         f"{MESSAGE}/text",
         form_for_operators(OperatorRight.TEXTS, one_message.read_text, one_message.show_message),
     ),
     form_route(f"{MESSAGE}/cancel", _on_messages(one_message.cancel, one_message.show_message)),
-    page_route(PHONES, page_for_operators(phones.show_phone)),
-    page_route(OPT_OUTS, page_for_operators(opt_outs.show_list)),
-    form_route(OPT_OUTS, _on_accounts(opt_outs.add, opt_outs.show_list)),
-    page_route(LIFT, page_for_operators(opt_outs.ask_lift)),
-    form_route(LIFT, _on_accounts(opt_outs.lift, opt_outs.ask_lift)),
-    page_route(ERASE, page_for_operators(erasure.ask_erasure)),
-    form_route(
-        ERASE, long_form_for_operators(OperatorRight.ACCOUNTS, erasure.erase), Lane.ERASURES
-    ),
+    *PHONE_ROUTES,
     page_route(ABUSE, page_for_operators(abuse.show_list)),
     form_route(
         f"{ABUSE}/block",

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import every_account
+from heliograph.accounts.tables import accounts
 from heliograph.base.paging import PageWanted
+from heliograph.database.every_key import of_every
 from heliograph.database.reads import records_of
 from heliograph.inbound.conversations import LOOKED_AT_MAX
 from heliograph.inbound.read import INBOUND_COLUMNS, InboundText
@@ -79,7 +80,7 @@ def _walked(tx: Connection, filters: InboundFilter, before: str | None) -> sa.Fr
     below = [] if before is None else [columns.id < before]
     if filters.is_looked_up:
         whose = (
-            every_account.of_every_account(tx, columns.account_id)
+            of_every(tx, columns.account_id, sa.select(accounts.c.id))
             if filters.account_id is None
             else columns.account_id == filters.account_id
         )

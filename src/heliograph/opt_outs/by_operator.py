@@ -7,7 +7,8 @@ from typing import NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import every_account
+from heliograph.accounts.tables import accounts
+from heliograph.database.every_key import of_every
 from heliograph.opt_outs.read import SUPPRESSION_COLUMNS, opt_outs_of, suppression_of_row
 from heliograph.opt_outs.suppress import suppress
 from heliograph.opt_outs.suppression import OptOutOwner, OptOutScope, Suppression, Withdraw
@@ -55,7 +56,7 @@ def opt_outs_everywhere(
     """
     columns = suppressions.c
     whose = (
-        every_account.of_every_account(tx, columns.account_id)
+        of_every(tx, columns.account_id, sa.select(accounts.c.id))
         if account_id is None
         else columns.account_id == account_id
     )

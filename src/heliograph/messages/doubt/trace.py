@@ -7,12 +7,13 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import every_account
+from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, Span, first_id_of
 from heliograph.carriers.smpp.statuses import meaning_of, status_in_words, status_written_in
+from heliograph.database.every_key import of_every
 from heliograph.database.reads import records_of
 from heliograph.messages.read.message import MESSAGE_PREFIX, OTP, Message
 from heliograph.messages.read.query import messages_with
@@ -182,7 +183,7 @@ def _of_message(tx: Connection, filters: MessageFilter) -> list[sa.ColumnElement
         if (value := getattr(filters, name)) is not None
     ]
     if filters.account_id is None and filters.recipient is not None:
-        conditions.append(every_account.of_every_account(tx, messages.c.account_id))
+        conditions.append(of_every(tx, messages.c.account_id, sa.select(accounts.c.id)))
     if filters.send_id is not None:
         last = tx.execute(
             sa.select(sends.c.message_count).where(sends.c.id == filters.send_id)
@@ -209,7 +210,7 @@ def _of_sends(tx: Connection, wanted: MessageFilter) -> sa.ColumnElement[bool]:
     ids that follow the send's (tables.py).
     """
     whose = (
-        every_account.of_every_account(tx, sends.c.account_id)
+        of_every(tx, sends.c.account_id, sa.select(accounts.c.id))
         if wanted.account_id is None
         else sends.c.account_id == wanted.account_id
     )

@@ -1,4 +1,4 @@
-"""An operator cancels what is queued, and changes a carrier's settings, in a real browser."""
+"""An operator can cancel what is queued, and change a carrier's settings, in a real browser."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def send(server: Server) -> None:
 
 
 def cancel(page: Page, button: str) -> None:
-    """Cancels, with a mistake first."""
+    """Fills in a reason, and cancels with this button."""
     form = page.locator("form").filter(has=page.get_by_role("button", name=button))
     form.get_by_label("Reason").fill("ticket 4711")
     form.get_by_role("button", name=button).click()

@@ -3,6 +3,7 @@ sign-in.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from sqlalchemy.engine import Connection
@@ -10,10 +11,12 @@ from starlette.responses import Response
 
 from heliograph import accounts, users
 from heliograph.base.errors import FieldError, NotFound
-from heliograph.base.forms import quote_value
+from heliograph.base.forms import Query, quote_value
+from heliograph.base.paging import read_page
 from heliograph.base.short_texts import invalid_field
 from heliograph.portal import languages
 from heliograph.portal.filled_form import choice_of
+from heliograph.portal.list_page import list_page, with_one_more_row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, RemovedAlready, page, redirect
 from heliograph.portal.visit import Visit, visit_of
@@ -31,18 +34,23 @@ SAID: Final = {
 def show_list(
     tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
-    """Shows the members to all of them, and forms to owners."""
+    """Shows the members to all of them, newest first, and forms to owners."""
     form = request.sent.form
+    query = Query(request.sent.query)
+    wanted = read_page(query)
+    query.finish()
+    found = members.page(tx, visit.account.id, with_one_more_row(wanted))
+    displayed = list_page(request, wanted, found, lambda member: member.user.id)
     return page(
         "members.html",
         request,
         status=400 if errors else 200,
         visit=visit,
-        members=[
-            (users.text_id(member.user), member)
-            for member in members.of_account(tx, visit.account.id)
-        ],
-        invitations=members.invitations_of(tx, visit.account.id, now_ms=request.now_ms),
+        members=[(users.text_id(member.user), member) for member in displayed.rows],
+        older=displayed.older,
+        invitations=members.invitations_of(tx, visit.account.id, now_ms=request.now_ms)
+        if wanted.before is None
+        else [],
         may_change=visit.may(Right.MEMBERS),
         sends_mail=request.service.sends_mail,
         roles=ROLES,
@@ -104,9 +112,11 @@ def _member(tx: Connection, visit: Visit, form: Mapping[str, str]) -> tuple[User
     """Returns the member whom a form names, and the role. Raises NotFound, also for a user of
     other accounts, in the same words.
     """
-    for member in members.of_account(tx, visit.account.id):
-        if users.text_id(member.user) == form.get("user"):
-            return member.user, member.role
+    with suppress(NotFound):
+        user = users.with_text_id(tx, form.get("user", ""))
+        role = members.role_of(tx, visit.account.id, user.id)
+        if role is not None:
+            return user, role
     raise NotFound("This user is no member of the account.")
 
 

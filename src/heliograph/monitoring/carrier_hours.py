@@ -1,7 +1,7 @@
 """Reads the figures of a carrier: what it took and delivered, and how fast, by hour and country."""
 
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -92,7 +92,8 @@ def carrier_hours(
         sa.select(
             hour,
             columns.country_code,
-            *(sa.func.sum(columns[name]).label(name) for name in names),
+            # a sum of large integers is a decimal number, which takes longer to read
+            *(sa.cast(sa.func.sum(columns[name]), sa.BigInteger).label(name) for name in names),
         )
         .where(
             columns.carrier_id == carrier_id,
@@ -101,21 +102,19 @@ def carrier_hours(
         )
         .group_by(hour, columns.country_code)
     )
-    found = [
-        CarrierHour(
-            int(row.hour_ms),
-            row.country_code,
-            SegmentFigures(
-                int(row.handed_over),
-                int(row.delivered),
-                int(row.undelivered),
-                tuple(int(row._mapping[name]) for name in DELIVERY_STEPS),
-            ),
-        )
-        for row in tx.execute(query)
-    ]
+    found = [_carrier_hour(row._mapping) for row in tx.execute(query)]
     found.sort(key=lambda each: (-each.start_ms, -each.figures.handed_over, each.country_code))
     return found
+
+
+def _carrier_hour(sums: Mapping[Any, Any]) -> CarrierHour:
+    figures = SegmentFigures(
+        sums["handed_over"],
+        sums["delivered"],
+        sums["undelivered"],
+        tuple(sums[name] for name in DELIVERY_STEPS),
+    )
+    return CarrierHour(sums["hour_ms"], sums["country_code"], figures)
 
 
 def by_country(hours: Iterable[CarrierHour]) -> dict[str, SegmentFigures]:

@@ -27,7 +27,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.plots import BAR, HEIGHT, top_of, width_of
 from heliograph.portal.rendering import Download
 
-ROWS_SHOWN_MAX: Final = 500  # of hours and countries; the file has all
+ROWS_SHOWN_MAX: Final = 200  # of hours and countries; the file has all
 COLUMNS: Final = (
     *("hour", "country", "handed_over", "delivered", "undelivered", "no_final_receipt"),
     *("delivery_rate", "half_within_s", "p95_within_s"),

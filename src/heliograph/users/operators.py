@@ -15,7 +15,14 @@ from heliograph.base.short_texts import invalid_field
 from heliograph.users import two_step
 from heliograph.users.roles import OperatorRole
 from heliograph.users.sign_ins import Session
-from heliograph.users.tables import operators, passkeys, totps, user_sessions, users
+from heliograph.users.tables import (
+    operators,
+    passkeys,
+    passwords,
+    totps,
+    user_sessions,
+    users,
+)
 from heliograph.users.user import User, end_all_sessions, lock
 
 
@@ -76,7 +83,12 @@ def role_of(tx: Connection, user_id: str) -> OperatorRole | None:
 
 def set_role(tx: Connection, user_id: str, role: OperatorRole, *, now_ms: int) -> None:
     """Gives a user a role in the console, in place of the one before. Ends the user's sessions: a
-    session never has rights that it did not begin with. Raises InvalidRequest for the last admin.
+    session never has rights that it did not begin with.
+
+    Who becomes an operator signs in anew, by a link: the password, the app and the passkeys of
+    before are removed, because whoever gave that user a link may have set them up.
+
+    Raises InvalidRequest for the last admin.
     """
     lock(tx, user_id)  # nobody makes a sign-in link meanwhile, as for somebody who is no operator
     had = role_of(tx, user_id)
@@ -87,6 +99,9 @@ def set_role(tx: Connection, user_id: str, role: OperatorRole, *, now_ms: int) -
     if had is None:
         row = {"user_id": user_id, "role": role.value, "created_at_ms": now_ms}
         tx.execute(operators.insert().values(row))
+        for table in (passwords, passkeys):
+            tx.execute(table.delete().where(table.c.user_id == user_id))
+        two_step.turn_off(tx, user_id)
     else:
         is_user = operators.c.user_id == user_id
         tx.execute(operators.update().where(is_user).values(role=role.value))

@@ -13,6 +13,7 @@ from heliograph.base.forms import Query
 from heliograph.base.paging import read_page
 from heliograph.console.navigation import ACCOUNTS
 from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.people_pages.named_user import require_right_on_sign_in
 from heliograph.console.people_pages.sign_in_links import (
     DoneForm,
     done_with_link,
@@ -88,10 +89,12 @@ def give_role(
     reason: str,
 ) -> User:
     """Gives whoever has this address a role in an account, in place of the one before, and returns
-    the user. Raises AccountClosed, InvalidRequest.
+    the user. Raises AccountClosed, InvalidRequest; and Forbidden for an operator, who would have to
+    sign in again, from somebody who may not decide about operators.
     """
     accounts.require_open(accounts.lock(tx, account.id))  # nobody else changes it between the two
     user = users.add(tx, email, now_ms=request.now_ms)
+    require_right_on_sign_in(tx, visit, user)
     had = members.role_of(tx, account.id, user.id)
     users.set_role(tx, user.id, account.id, role, now_ms=request.now_ms)
     if had is not role:

@@ -11,7 +11,7 @@ from heliograph.base.errors import FieldError, NotFound
 from heliograph.console.navigation import ACCOUNTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.people_pages.account_people import MEMBER_ROLES, give_role
-from heliograph.console.people_pages.named_user import user_named
+from heliograph.console.people_pages.named_user import require_right_on_sign_in, user_named
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
@@ -76,6 +76,7 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
         role = Role(choice_of("role", body.get("role", ""), MEMBER_ROLES))
         give_role(tx, request, visit, account, user.email, role, reason=reason)
         return redirect(path, DoneNotice.SAVED)
+    require_right_on_sign_in(tx, visit, user)
     users.remove_member(tx, user.id, account.id)
     visit.audit(
         tx,

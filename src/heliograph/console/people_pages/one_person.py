@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from heliograph import accounts, users
 from heliograph.accounts import Account
-from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.errors import FieldError, Forbidden, InvalidRequest
 from heliograph.console.navigation import PEOPLE
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.people_pages.named_user import (
@@ -33,6 +33,10 @@ from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.users import OperatorRole, Role, User, operators, passkeys, sign_ins, two_step
 
 ACCOUNTS_SHOWN_MAX: Final = 50
+NOT_SHOWN: Final = (
+    "This service sends no mail, so whoever makes the link sees it. Only an admin of the console"
+    " does that."
+)
 PLENTY: Final = "So many links of this user are valid or on their way that no more is mailed now."
 
 
@@ -69,8 +73,9 @@ def link(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response
     user, reason = user_named(tx, request), reason_of(request)
 
     def effect(tx: Connection) -> DoneForm:
-        require_right_on_sign_in(tx, visit, user)
         handling = give_link(tx, request, visit, user, reason)
+        if handling is LinkHandling.WITHHELD:
+            raise Forbidden(NOT_SHOWN)
         if handling is LinkHandling.PLENTY:
             raise InvalidRequest(PLENTY)
         return DoneForm(f"{PEOPLE}/{users.text_id(user)}", user, handling)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from heliograph import users
 from heliograph.console.operator_visit import OperatorVisit
-from heliograph.console.people_pages.named_user import may_decide_on_sign_in
+from heliograph.console.people_pages.named_user import require_right_on_sign_in
 from heliograph.console.rendering import page
 from heliograph.portal.form_idempotency import random_of_user, record_of, run_user_form_once
 from heliograph.portal.page_request import PageRequest
@@ -21,8 +21,8 @@ PURPOSE: Final = "sign-in link of a form"
 
 
 class LinkHandling(StrEnum):
-    """Says what became of a user's link: `WITHHELD` is that of an operator, from somebody who may
-    not decide about operators; `PLENTY` is one too many.
+    """Says what became of a user's link: `WITHHELD` is one that this operator may not see; `PLENTY`
+    is one too many.
     """
 
     MAILED = "mailed"
@@ -44,11 +44,12 @@ class DoneForm(NamedTuple):
 def give_link(
     tx: Connection, request: PageRequest, visit: OperatorVisit, user: User, reason: str
 ) -> LinkHandling:
-    """Has a link mailed, or makes the one that the page after this form shows. Each account of the
-    user reads it in its audit log.
+    """Has a link mailed, or makes the one that the page after this form shows to those who may
+    decide about operators: nobody else is let in as somebody else. Each account of the user reads
+    it in its audit log. Raises Forbidden for an operator's link, from those others.
     """
-    users.lock(tx, user.id)  # nobody makes an operator of the user meanwhile
-    if not may_decide_on_sign_in(tx, visit, user):
+    require_right_on_sign_in(tx, visit, user)
+    if not request.service.sends_mail and not visit.may_change_operators:
         return LinkHandling.WITHHELD
     if not request.service.sends_mail:
         random = random_of_user(request, visit.session, PURPOSE)

@@ -6,9 +6,11 @@ from heliograph import users
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.users import OperatorRole, operators, sign_ins
+from heliograph.users import OperatorRole, operators, passwords, sign_ins, two_step
+from heliograph.users import tables as user_tables
 from tests.support.console.operators import OPERATOR, sign_in_operator
 from tests.support.console.people import LATEST, WHY, YAW, link_in, logged, user_named
+from tests.support.portal.authenticator import given_codes
 from tests.support.portal.visitor import Visitor
 
 PATH = "/console/people/operators"
@@ -53,6 +55,36 @@ def test_an_operator_is_added_changed_and_taken_away(admin: Visitor, db: Databas
         ("user.link", None, f"shown for {YAW}"),
         ("operator.add", None, f"{YAW} finance"),
     ]
+
+
+def test_who_becomes_an_operator_keeps_nothing_that_somebody_else_may_have_set_up(
+    admin: Visitor, db: Database
+) -> None:
+    now_ms = clock.now_ms()
+    with db.write() as tx:
+        user = users.add(tx, YAW, now_ms=now_ms)
+        passwords.store(tx, user.id, passwords.hash_of("a word of somebody else"), now_ms=now_ms)
+        given_codes(tx, user.id, now_ms)
+        passkey = {"id": user.id, "user_id": user.id, "name": "theirs", "made_at_ms": now_ms}
+        tx.execute(
+            user_tables.passkeys.insert().values(
+                **passkey, credential_id=b"1", credential=b"1", signatures=0
+            )
+        )
+        assert operators.has_second_step(tx, user.id)
+    assert admin.post(PATH, {"email": YAW, "role": "admin", **WHY}).status_code == 200
+    with db.read() as tx:
+        assert not operators.has_second_step(tx, user.id)
+        assert not two_step.is_on(tx, user.id)
+        assert two_step.recovery_codes_left(tx, user.id) == 0
+        for table in (user_tables.passwords, user_tables.passkeys, user_tables.totps):
+            assert tx.execute(table.select().where(table.c.user_id == user.id)).all() == []
+    with db.write() as tx:
+        passwords.store(tx, user.id, passwords.hash_of("a word of her own"), now_ms=now_ms)
+    path = path_of(db, YAW)
+    assert admin.post(path, {"do": "role", "role": "auditor", **WHY}).status_code == 303
+    with db.read() as tx:
+        assert passwords.find(tx, YAW) is not None, "another role takes nothing away"
 
 
 @pytest.mark.parametrize(

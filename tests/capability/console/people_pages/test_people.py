@@ -35,6 +35,14 @@ def support(visitor: Visitor, db: Database, people: str) -> Visitor:
     return visitor
 
 
+@pytest.fixture
+def chief(visitor: Visitor, db: Database, people: str) -> Visitor:
+    """Returns a browser in which an admin is signed in."""
+    sign_in_operator(visitor, db)
+    visitor.get(people)
+    return visitor
+
+
 def told(db: Database, account_id: str) -> list[tuple[str, str | None]]:
     """Returns what the account's audit log has, newest first."""
     with db.read() as tx:
@@ -51,13 +59,13 @@ def admin(db: Database) -> str:
 
 
 def test_somebody_is_added_with_a_link_that_is_shown_once_and_stands_in_no_log(
-    support: Visitor, db: Database, amina_id: str, people: str
+    chief: Visitor, db: Database, amina_id: str, people: str
 ) -> None:
     form = {**ADDED, "once": "of this form"}
-    shown = support.post(people, form)
+    shown = chief.post(people, form)
     assert shown.status_code == 200
     link = link_in(shown)
-    assert link_in(support.post(people, form)) == link, "who clicks twice still sees it"
+    assert link_in(chief.post(people, form)) == link, "who clicks twice still sees it"
     user = user_named(db, YAW)
     with db.read() as tx:
         assert members.role_of(tx, amina_id, user.id) is Role.DEVELOPER
@@ -76,8 +84,23 @@ def test_somebody_is_added_with_a_link_that_is_shown_once_and_stands_in_no_log(
     assert not any(link in str(entry) for entry in logged(db))
     with db.write() as tx:
         sign_ins.begin(tx, link, seen_by="", now_ms=clock.now_ms())
-    again = support.post(people, form)
+    again = chief.post(people, form)
     assert (again.status_code, again.headers["location"]) == (303, people), "it is used up"
+
+
+def test_the_support_is_shown_no_link_where_the_service_sends_no_mail(
+    support: Visitor, db: Database, amina_id: str, people: str
+) -> None:
+    assert support.post(people, ADDED).status_code == 303
+    user = user_named(db, YAW)
+    path = f"/console/people/{users.text_id(user)}/link"
+    assert f'action="{path}"' not in support.get(path).text
+    refused = support.post(path, WHY)
+    assert refused.status_code == 403
+    assert "Only an admin of the console does that." in refused.text
+    with db.read() as tx:
+        assert members.role_of(tx, amina_id, user.id) is Role.DEVELOPER
+        assert tx.execute(user_tables.sign_in_links.select()).all() == []
 
 
 def test_a_link_is_mailed_and_not_shown_where_the_service_sends_mail(
@@ -190,15 +213,23 @@ def test_the_support_cannot_take_over_an_admin(support: Visitor, db: Database, b
         assert tx.execute(user_tables.sign_in_links.select()).all() == []
 
 
-def test_an_operator_who_is_added_to_an_account_by_the_support_gets_no_link(
-    support: Visitor, db: Database, amina_id: str, people: str
+@pytest.mark.parametrize("email", [BOSS, OPERATOR])
+def test_the_support_gives_and_takes_no_role_of_an_operator_in_an_account(
+    support: Visitor, db: Database, amina_id: str, people: str, email: str
 ) -> None:
     admin(db)
-    done = support.post(people, {**ADDED, "email": BOSS})
-    assert (done.status_code, done.headers["location"]) == (303, people)
-    assert [entry.action for entry in logged(db)] == ["member.add"]
+    refused = support.post(people, {**ADDED, "email": email})
+    assert refused.status_code == 403
+    assert "may not do this to an operator" in refused.text
+    user = user_named(db, email)
+    with db.write() as tx:
+        users.set_role(tx, user.id, amina_id, Role.VIEWER, now_ms=clock.now_ms())
+    path = f"{people}/{users.text_id(user)}"
+    for form in ({"do": "role", "role": "owner"}, {"do": "remove"}):
+        assert support.post(path, {**form, **WHY}).status_code == 403
     with db.read() as tx:
-        assert tx.execute(user_tables.sign_in_links.select()).all() == []
+        assert members.role_of(tx, amina_id, user.id) is Role.VIEWER
+    assert list(logged(db)) == []
 
 
 @pytest.mark.parametrize("role", ["admin", "support"])

@@ -12,7 +12,7 @@ from heliograph.database.leases import CARRIER, DELIVERING, SCHEDULER, SERVE, WO
 from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import inflight
 from heliograph.monitoring.check_result import CheckResult
-from heliograph.otp import count_blocked, find_capped
+from heliograph.otp import count_blocked, count_capped
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.states import GONE
@@ -113,13 +113,13 @@ def webhook_endpoint(endpoint: WebhookEndpoint) -> CheckResult:
 def one_time_passwords(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
     """Finds out whether one-time passwords are refused, and where."""
     blocked = count_blocked(tx, now_ms)
-    held_back = find_capped(tx, now_ms, limit=OTP_CAPPED_SHOWN_MAX)
+    held_back = count_capped(tx, now_ms, limit=OTP_CAPPED_SHOWN_MAX)
     if held_back:
-        more = " or more" if len(held_back) == OTP_CAPPED_SHOWN_MAX else ""
+        more = " or more" if held_back == OTP_CAPPED_SHOWN_MAX else ""
         yield CheckResult(
             "otp unverified",
             "warning",
-            f"{len(held_back)}{more} accounts, or countries of an account, are held back: too many"
+            f"{held_back}{more} accounts, or countries of an account, are held back: too many"
             " codes are unverified",
             _OTP_REMEDY,
         )

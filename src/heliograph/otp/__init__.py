@@ -12,7 +12,7 @@ from heliograph.otp.range_guard import (
 )
 from heliograph.otp.sealed_text import text_sealer
 from heliograph.otp.tables import ALL_COUNTRIES, KEPT
-from heliograph.otp.tallies import CappedTally, find_capped, lift_cap
+from heliograph.otp.tallies import CappedTally, count_capped, find_capped, lift_cap
 
 __all__ = [
     "ALL_COUNTRIES",
@@ -28,6 +28,7 @@ __all__ = [
     "block",
     "code",
     "count_blocked",
+    "count_capped",
     "find_blocked",
     "find_capped",
     "issue",

@@ -71,15 +71,6 @@ def find_capped(
     """Returns tallies that refuse sends now, the latest first, out of at most `limit` that did
     so within a day. Without `account_id` (raw), it returns everybody's.
     """
-    table = otp_tallies.c
-    query = (
-        _tallies()
-        .where(table.capped_at_ms > now_ms - DAY_MS)
-        .order_by(table.capped_at_ms.desc(), table.account_id, table.country_code)
-    )
-    if account_id is not None:
-        query = query.where(table.account_id == account_id)
-    found = [_of_row(StoredTally(**row._asdict())) for row in tx.execute(query.limit(limit))]
     return [
         CappedTally(
             TallyKeyOf(tally.account_id, tally.country_code),
@@ -87,9 +78,15 @@ def find_capped(
             tally.capped_at_ms or 0,
             tally.free_at_ms(now_ms),
         )
-        for tally in found
-        if tally.refusal(now_ms) is not None
+        for tally in _capped(tx, now_ms, limit=limit, account_id=account_id)
     ]
+
+
+def count_capped(tx: Connection, now_ms: int, *, limit: int) -> int:
+    """Returns how many tallies `find_capped` would return of all accounts. It spares what that
+    finds out of each: until when it refuses.
+    """
+    return len(_capped(tx, now_ms, limit=limit))
 
 
 def lift_cap(tx: Connection, account_id: str, country_code: str, now_ms: int) -> None:
@@ -107,7 +104,7 @@ def lift_cap(tx: Connection, account_id: str, country_code: str, now_ms: int) ->
     here = (table.account_id == account_id) & (table.country_code == country_code)
     row = tx.execute(_tallies().where(here)).one_or_none()
     tally = _of_row(StoredTally(**row._asdict())) if row is not None else None
-    if tally is None or tally.refusal(now_ms) is None:
+    if tally is None or not tally.refuses(now_ms):
         raise NotFound(
             f"One-time passwords of this account to {quote_value(country_code)} are not held back."
         )
@@ -124,6 +121,21 @@ def lift_cap(tx: Connection, account_id: str, country_code: str, now_ms: int) ->
             changed_at_ms=now_ms,
         )
     )
+
+
+def _capped(
+    tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None
+) -> list[OtpTally]:
+    table = otp_tallies.c
+    query = (
+        _tallies()
+        .where(table.capped_at_ms > now_ms - DAY_MS)
+        .order_by(table.capped_at_ms.desc(), table.account_id, table.country_code)
+    )
+    if account_id is not None:
+        query = query.where(table.account_id == account_id)
+    found = [_of_row(StoredTally(**row._asdict())) for row in tx.execute(query.limit(limit))]
+    return [tally for tally in found if tally.refuses(now_ms)]
 
 
 def _tallies() -> sa.Select[Any]:

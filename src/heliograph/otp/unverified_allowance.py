@@ -123,10 +123,14 @@ class OtpTally:
             max(DAY_FLOOR_FACTOR * self.floor, FACTOR * max(best, sum(self.verified))),
         )
 
+    def refuses(self, now_ms: int) -> bool:
+        """Returns whether no further one may be sent now."""
+        self.move_to(now_ms)
+        return self._is_full()
+
     def refusal(self, now_ms: int) -> TooManyUnverified | None:
         """Returns why no further one may be sent now, or None if one may."""
-        self.move_to(now_ms)
-        if not self._is_full():
+        if not self.refuses(now_ms):
             return None
         where = (
             "of this account"

@@ -44,15 +44,16 @@ _OF_CONNECTION: Final = frozenset(field.name for field in fields(SmppSettings)) 
     "name",
     "password",
 }
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    **{key: allowed[0] for key, allowed in _CHOICES.items()},
+    **{key: count.default for key, count in _COUNTS.items()},
+    **{field.name: field.default for field in fields(SmppSettings)},
+}
 
 
 def default_of(name: str) -> Any:
     """Returns the value of a setting that was not set."""
-    defaults: dict[str, Any] = {key: allowed[0] for key, allowed in _CHOICES.items()}
-    defaults |= {key: count.default for key, count in _COUNTS.items()} | {
-        field.name: field.default for field in fields(SmppSettings)
-    }
-    return defaults[name]
+    return _DEFAULTS[name]
 
 
 def check_new(name: str, settings: Mapping[str, Any], password: str) -> None:

@@ -4,6 +4,7 @@ wins; "" is the default. Carriers with weights share what the route gets; the ot
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -164,5 +165,6 @@ def _join_numbers(numbers: Iterable[int]) -> str:
     return ",".join(map(str, numbers))
 
 
+@lru_cache(maxsize=1_024)  # hundreds of routes lead to the same few dozen carriers
 def _split_numbers(joined: str | None) -> tuple[int, ...]:
     return tuple(map(int, joined.split(","))) if joined else ()

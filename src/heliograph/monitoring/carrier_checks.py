@@ -71,6 +71,16 @@ def remedy(carrier: Carrier) -> str:
     )
 
 
+def takes_texts(carriers: dict[int, Carrier], route: routing.Route) -> bool:
+    """Returns whether live texts can take a route: it does not lead to the simulator, and a carrier
+    of it neither drains nor is paused.
+    """
+    return SIMULATOR_ID not in route.carrier_ids and any(
+        not carriers[carrier_id].draining and not carriers[carrier_id].paused
+        for carrier_id in route.carrier_ids
+    )
+
+
 def routes(carriers: dict[int, Carrier], routes: list[routing.Route]) -> Iterator[CheckResult]:
     """Tells of each route whether texts can take it. A carrier's weight stands behind its name."""
     if not routes:
@@ -84,7 +94,9 @@ def routes(carriers: dict[int, Carrier], routes: list[routing.Route]) -> Iterato
     for route in routes:
         check, carrier_ids = f"route {route.prefix or 'default'}", route.carrier_ids
         names = ", ".join(route.carriers_in_text(names_by_id))
-        if SIMULATOR_ID in carrier_ids:
+        if takes_texts(carriers, route):
+            yield CheckResult(check, "ok", names)
+        elif SIMULATOR_ID in carrier_ids:
             yield CheckResult(
                 check,
                 "warning",
@@ -95,15 +107,10 @@ def routes(carriers: dict[int, Carrier], routes: list[routing.Route]) -> Iterato
             yield CheckResult(
                 check, "warning", f"{names}: all of them drain", "set a carrier that takes messages"
             )
-        elif all(
-            carriers[carrier_id].draining or carriers[carrier_id].paused
-            for carrier_id in carrier_ids
-        ):
+        else:
             yield CheckResult(
                 check,
                 "warning",
                 f"{names}: texts wait, because all of them are paused or drain",
                 "resume one, or set a carrier that takes messages",
             )
-        else:
-            yield CheckResult(check, "ok", names)

@@ -248,18 +248,20 @@ def _of_checks(
     kinds = Counter(process.kind for process in processes)
     yield from _troubles(work_checks.doubts(tx, now_ms), kind=TroubleKind.DOUBTS)
     yield from _troubles(work_checks.webhook_deliveries(tx, kinds))
-    for endpoint in work_checks.troubled_endpoints(tx, now_ms):
+    endpoints = work_checks.troubled_endpoints(tx, now_ms)
+    owners = accounts.by_ids(tx, {endpoint.account_id for endpoint in endpoints})
+    for endpoint in endpoints:
         found = [work_checks.webhook_endpoint(endpoint)]
         for trouble in _troubles(found, kind=TroubleKind.WEBHOOKS):
-            yield trouble._replace(endpoint=_with_account(tx, endpoint))
+            owner = owners[endpoint.account_id]
+            yield trouble._replace(endpoint=TroubledEndpoint(endpoint, owner))
     otps = work_checks.one_time_passwords(tx, now_ms)
     yield from _troubles(otps, kind=TroubleKind.ONE_TIME_PASSWORDS)
-    routes = carrier_checks.routes(by_id, routing.all_routes(tx))
-    yield from _troubles(routes, kind=TroubleKind.ROUTES)
-
-
-def _with_account(tx: Connection, endpoint: WebhookEndpoint) -> TroubledEndpoint:
-    return TroubledEndpoint(endpoint, accounts.by_id(tx, endpoint.account_id))
+    routes = routing.all_routes(tx)
+    # most of what may be hundreds are as they should be, and are told to nobody
+    told = [route for route in routes if not carrier_checks.takes_texts(by_id, route)]
+    if told or not routes:
+        yield from _troubles(carrier_checks.routes(by_id, told), kind=TroubleKind.ROUTES)
 
 
 def _of_samples(tx: Connection, now: ServiceFigures, now_ms: int) -> Iterator[Trouble]:
@@ -273,13 +275,16 @@ def _of_samples(tx: Connection, now: ServiceFigures, now_ms: int) -> Iterator[Tr
     waiting = now.levels["webhooks_waiting"]
     if waiting >= WEBHOOKS_MIN:
         endpoint = backlogs.most_waited_for(tx)
-        most = "" if endpoint is None else f", most of them for {endpoint.url}"
+        most, troubled = "", None
+        if endpoint is not None:
+            most = f", most of them for {endpoint.url}"
+            troubled = TroubledEndpoint(endpoint, accounts.by_id(tx, endpoint.account_id))
         yield Trouble(
             f"{_grouped(waiting)} events or more wait for webhook endpoints{most}.",
             "See which endpoints are slow or fail: heliograph doctor, then heliograph webhook"
             " attempts ID.",
             kind=TroubleKind.WEBHOOKS,
-            endpoint=None if endpoint is None else _with_account(tx, endpoint),
+            endpoint=troubled,
         )
 
 

@@ -5,7 +5,7 @@ commands are run. What pays credits back stands before the wallet is paid out, a
 which are told of all that, stand last.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -22,6 +22,7 @@ from heliograph.campaigns.states import PAUSED, SCHEDULED, SENDING
 from heliograph.campaigns.tables import campaigns
 from heliograph.carriers import all_carriers
 from heliograph.database import config
+from heliograph.database.reads import records_of
 from heliograph.inbound.keywords import give_back_keywords
 from heliograph.messages.queue import count_queued
 from heliograph.messages.read import CAMPAIGN_PREFIX
@@ -61,6 +62,16 @@ class Debt(NamedTuple):
     what: str
     command: str
     record: str | None = None
+
+
+class _Unanswered(NamedTuple):
+    """Counts messages that a carrier was given and has not answered for. One whose segments differ
+    is in both counts.
+    """
+
+    carrier_id: int
+    in_doubt: int
+    on_the_wire: int
 
 
 class StillOwed(Conflict):
@@ -120,11 +131,12 @@ def find_debts(tx: Connection, account: Account) -> list[Debt]:
         found.append(
             Debt(DebtKind.CUSTOMER, customer_id, f"{its} is open", f"account close {customer_id}")
         )
+    unanswered = _unanswered(tx, account)
     moving = [
         *_campaigns(tx, account),
-        *_in_doubt(tx, account),
+        *_in_doubt(tx, account, unanswered),
         *_queued(tx, account),
-        *_on_the_wire(tx, account),
+        *_on_the_wire(account, unanswered),
     ]
     found += [*moving, *_in_wallet(tx, account, more_to_come=bool(moving or found))]
     return [*found, *_undelivered(tx, account, more_to_come=bool(found))]
@@ -157,26 +169,34 @@ def _campaigns(tx: Connection, account: Account) -> Iterator[Debt]:
         )
 
 
-def _in_flight(tx: Connection, account: Account, *, in_doubt: bool) -> dict[int, int]:
-    """Returns how many messages are with a carrier that has not answered for all segments that it
-    was given, by the number of the carrier.
+def _unanswered(tx: Connection, account: Account) -> list[_Unanswered]:
+    """Returns how many messages are with carriers that have not answered for all segments that they
+    were given, by carrier. It looks up each message that is with a carrier, so it does it once.
     """
     columns = inflight.c
-    query = sa.select(
-        columns.carrier_id, sa.func.count(columns.message_id.distinct()).label("messages")
-    ).join_from(inflight, messages, messages.c.id == columns.message_id)
-    which = columns.state == IN_DOUBT if in_doubt else columns.state != IN_DOUBT
+    counted = sa.func.count(columns.message_id.distinct())
     query = (
-        query.where(messages.c.account_id == account.id, which)
+        sa.select(
+            columns.carrier_id,
+            counted.filter(columns.state == IN_DOUBT).label("in_doubt"),
+            counted.filter(columns.state != IN_DOUBT).label("on_the_wire"),
+        )
+        .join_from(inflight, messages, messages.c.id == columns.message_id)
+        .where(messages.c.account_id == account.id)
         .group_by(columns.carrier_id)
         .order_by(columns.carrier_id)
     )
-    return {row.carrier_id: row.messages for row in tx.execute(query)}
+    return records_of(_Unanswered, tx.execute(query))
 
 
-def _in_doubt(tx: Connection, account: Account) -> Iterator[Debt]:
+def _in_doubt(
+    tx: Connection, account: Account, unanswered: Sequence[_Unanswered]
+) -> Iterator[Debt]:
+    in_doubt = {each.carrier_id: each.in_doubt for each in unanswered if each.in_doubt}
+    if not in_doubt:
+        return
     names = {carrier.id: carrier.name for carrier in all_carriers(tx)}
-    for carrier_id, count in _in_flight(tx, account, in_doubt=True).items():
+    for carrier_id, count in in_doubt.items():
         carrier = names[carrier_id]
         yield Debt(
             DebtKind.DOUBT,
@@ -199,8 +219,8 @@ def _queued(tx: Connection, account: Account) -> Iterator[Debt]:
         )
 
 
-def _on_the_wire(tx: Connection, account: Account) -> Iterator[Debt]:
-    count = sum(_in_flight(tx, account, in_doubt=False).values())
+def _on_the_wire(account: Account, unanswered: Sequence[_Unanswered]) -> Iterator[Debt]:
+    count = sum(each.on_the_wire for each in unanswered)
     if count:
         yield Debt(
             DebtKind.WIRE,

@@ -20,6 +20,8 @@ def waiting(tx: Connection, endpoint_ids: Collection[str]) -> dict[str, int]:
     """Returns how many events wait for each of these endpoints, by raw id, up to
     WAITING_COUNTED_MAX.
     """
+    if not endpoint_ids:
+        return {}
     endpoint, queue = webhook_endpoints.c, webhook_queue.c
     some = (
         sa.select(queue.event_id)

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.senders.sender import COLUMNS, Sender, waiting
+from heliograph.database.reads import records_of
+from heliograph.senders.sender import COLUMNS, Sender, select_waiting
 from heliograph.senders.states import APPROVED
 from heliograph.senders.tables import senders
 
@@ -46,7 +47,18 @@ def waiting_look_alikes(tx: Connection) -> list[WaitingLookAlike]:
     """Returns live senders that wait for approval and look like others', oldest first, out of the
     WAITING_MAX that have waited the longest.
     """
-    found = waiting(tx, limit=WAITING_MAX)
+    waiting, other = select_waiting(limit=WAITING_MAX).subquery(), senders.alias()
+    is_like_another = sa.exists().where(
+        other.c.skeleton == senders.c.skeleton,
+        other.c.account_id != senders.c.account_id,
+        other.c.sandbox.is_(False),
+        other.c.status == APPROVED,
+    )
+    # most look like no other, and are not read
+    query = sa.select(*COLUMNS).where(
+        senders.c.id.in_(sa.select(waiting.c.id)), senders.c.sandbox.is_(False), is_like_another
+    )
+    found = records_of(Sender, tx.execute(query.order_by(senders.c.id)))
     like = look_alikes(tx, found)
     return [WaitingLookAlike(each, like[each.id]) for each in found if like[each.id]]
 

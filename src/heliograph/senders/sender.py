@@ -113,14 +113,19 @@ def waiting(tx: Connection, *, limit: int, after_id: str | None = None) -> list[
     """Returns at most `limit` senders of all open accounts that wait for the operator, oldest
     first: those made after the one with the raw id `after_id`.
     """
+    query = select_waiting(limit=limit)
+    if after_id is not None:
+        query = query.where(senders.c.id > after_id)
+    return records_of(Sender, tx.execute(query))
+
+
+def select_waiting(*, limit: int) -> sa.Select[Any]:
+    """Returns the query for at most `limit` senders that wait, as `waiting` lists them."""
     of_open = sa.exists().where(
         accounts.c.id == senders.c.account_id, accounts.c.closed_at_ms.is_(None)
     )
     query = sa.select(*COLUMNS).where(senders.c.status == SUBMITTED, of_open)
-    query = query.order_by(senders.c.id).limit(limit)
-    if after_id is not None:
-        query = query.where(senders.c.id > after_id)
-    return records_of(Sender, tx.execute(query))
+    return query.order_by(senders.c.id).limit(limit)
 
 
 def usable(tx: Connection, account_id: str, *, sandbox: bool) -> list[Sender]:

@@ -88,14 +88,9 @@ class Routes:
 
 def all_routes(tx: Connection) -> list[Route]:
     """Returns all routes, sorted by prefix."""
-    return [
-        _route_of_row(row)
-        for row in tx.execute(
-            sa.select(routes.c.prefix, routes.c.carrier_ids, routes.c.weights).order_by(
-                routes.c.prefix
-            )
-        )
-    ]
+    columns = routes.c
+    query = sa.select(columns.prefix, columns.carrier_ids, columns.weights)
+    return [_route_of_row(row) for row in tx.execute(query.order_by(columns.prefix)).all()]
 
 
 def load_routes(tx: Connection) -> list[Route]:
@@ -105,7 +100,8 @@ def load_routes(tx: Connection) -> list[Route]:
     draining = set(
         tx.execute(sa.select(carriers.c.id).where(carriers.c.draining.is_(True))).scalars()
     )
-    return [route.without(draining) for route in all_routes(tx)]
+    every = all_routes(tx)
+    return [route.without(draining) for route in every] if draining else every
 
 
 def set_route(tx: Connection, prefix: str, written: Sequence[str]) -> Route:

@@ -6,13 +6,14 @@ One row is a record by `Kind(**row._asdict())`, and many are by `records_of`.
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import starmap
+from itertools import chain, starmap
 from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 _FETCHED_AT_ONCE: Final = 5_000
+_READ_AT_ONCE: Final = 1_000
 _TOLD: Final = "reads.told"  # what a connection's rows are told to
 
 RecordT = TypeVar("RecordT")
@@ -22,7 +23,9 @@ def records_of(kind: type[RecordT], found: sa.Result[Any]) -> list[RecordT]:
     """Returns the rows as records of this kind: a NamedTuple or a Row. Raises TypeError for a
     column that is not a field, and for a field without a default that is not a column.
     """
-    return list(_records_by_name(kind, found.keys(), found))
+    # Fetched one by one, rows take twice as long; all at once, the garbage collector looks at them.
+    rows = chain.from_iterable(found.partitions(_READ_AT_ONCE))
+    return list(_records_by_name(kind, found.keys(), rows))
 
 
 def _records_by_name(

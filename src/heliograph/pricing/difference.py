@@ -1,5 +1,6 @@
 """Says what a rate sheet would change. It is pure."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
@@ -36,7 +37,11 @@ class RateChange(NamedTuple):
             return ChangeKind.NEW
         if self.then is None:
             return ChangeKind.REMOVED
-        return ChangeKind.UNCHANGED if self.today == self.then else ChangeKind.CHANGED
+        return ChangeKind.CHANGED if self.is_effective else ChangeKind.UNCHANGED
+
+    @property
+    def is_effective(self) -> bool:
+        return self.today != self.then
 
 
 class Difference(NamedTuple):
@@ -44,18 +49,21 @@ class Difference(NamedTuple):
 
     changes: Sequence[RateChange]
 
-    def count(self, kind: str) -> int:
-        return sum(1 for change in self.changes if change.kind == kind)
+    @property
+    def counts(self) -> dict[str, int]:
+        """Returns how many rates become what, by kind."""
+        found = Counter(change.kind for change in self.changes)
+        return {str(kind): found[kind] for kind in ChangeKind}
 
     @property
     def effective(self) -> list[RateChange]:
         """Returns the changes that do something."""
-        return [change for change in self.changes if change.kind != ChangeKind.UNCHANGED]
+        return [change for change in self.changes if change.is_effective]
 
     @property
     def words(self) -> str:
         """Returns how many rates become what, in words."""
-        return ", ".join(f"{self.count(kind)} {kind}" for kind in ChangeKind)
+        return ", ".join(f"{count} {kind}" for kind, count in self.counts.items())
 
 
 def difference(
@@ -71,7 +79,7 @@ def difference(
         named = {rate.account_id for rate in after.values()}
         places |= {place for place, rate in before.items() if rate.account_id in named}
     changes = [RateChange(before.get(place), after.get(place)) for place in sorted(places)]
-    changes.sort(key=lambda change: change.kind == ChangeKind.UNCHANGED)
+    changes.sort(key=lambda change: not change.is_effective)
     return Difference(changes)
 
 
@@ -91,8 +99,9 @@ def margins_after(
     rates = {(rate.account_id, rate.destination): rate for rate in today}
     changed_rates: dict[str, list[current_rates.Rate]] = {}
     for change in planned.changes:
-        place = (change.rate.account_id, change.rate.destination)
-        changed_rates.setdefault(change.rate.account_id, []).append(change.rate)
+        rate = change.rate
+        place = (rate.account_id, rate.destination)
+        changed_rates.setdefault(rate.account_id, []).append(rate)
         if change.then is None:
             rates.pop(place, None)
         else:

@@ -5,7 +5,6 @@ A rate, a route and a cost each hold for a prefix, and none of them for the same
 weighed for the beginnings of numbers at which one of them changes (docs/decisions/pricing.md, PR2).
 """
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import inf, nextafter
@@ -20,7 +19,7 @@ from heliograph.wallet import money
 from heliograph.wallet.prices import Price, all_prices
 
 DEFAULT: Final = "default"
-_BEHIND_DIGITS: Final = ":"  # sorts behind every digit
+_NO_DIGITS: Final = ":"  # no number begins with it
 
 
 class Beginning(NamedTuple):
@@ -130,19 +129,15 @@ class Market:
     def _beginnings(self, destinations: set[str], also: frozenset[str]) -> list[Beginning]:
         countries = _countries(destinations)
         prefixes = {each for each in destinations if each.isdigit()}
-        every = sorted(self.prefixes | also | prefixes)
-        chosen: set[Beginning] = set()
-        if DEFAULT in destinations:
-            chosen |= {_beginning(prefix) for prefix in every}
-        else:
-            if countries:
-                known = map(_beginning, every)
-                chosen |= {each for each in known if each.country_code in countries}
-            for prefix in prefixes:
-                first = bisect_left(every, prefix)
-                last = bisect_left(every, prefix + _BEHIND_DIGITS)
-                chosen |= {_beginning(each) for each in every[first:last]}
-        return sorted(chosen, key=lambda each: each.digits)
+        chosen, is_all, outer = [], DEFAULT in destinations, _NO_DIGITS
+        for digits in sorted(self.prefixes | also | prefixes):
+            country_code = country_of_prefix(digits)
+            is_inside = digits.startswith(outer)
+            if not is_inside and digits in prefixes:
+                is_inside, outer = True, digits  # what begins with it comes next
+            if is_all or is_inside or country_code in countries:
+                chosen.append(Beginning(digits, country_code))
+        return chosen
 
     def _weigh(
         self, rates: current_rates.Rates, account_id: str, beginning: Beginning
@@ -184,7 +179,3 @@ def _samples(destinations: set[str]) -> list[Beginning]:
         for country in sorted(_countries(destinations))
         if (sample := sample_number(country)) is not None
     ]
-
-
-def _beginning(prefix: str) -> Beginning:
-    return Beginning(prefix, country_of_prefix(prefix))

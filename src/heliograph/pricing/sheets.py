@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
-from msgspec.structs import asdict
 from sqlalchemy.engine import Connection
 
 from heliograph import users
@@ -238,7 +237,7 @@ def rates_of(tx: Connection, sheet: RateSheet) -> list[current_rates.Rate]:
     """Returns the rates that a sheet has."""
     query = sa.select(rate_sheets.c.lines).where(rate_sheets.c.id == sheet.id)
     lines = _LINES.decode(tx.execute(query).scalar_one())
-    return [current_rates.Rate(**asdict(line)) for line in lines]
+    return [current_rates.Rate(line.account_id, line.destination, line.credits) for line in lines]
 
 
 def outlook_of(

@@ -36,11 +36,10 @@ def _record(sheet: "RateSheet") -> dict[str, Any]:
 
 
 def _outlook_record(outlook: "SheetOutlook", names: dict[int, str]) -> dict[str, Any]:
-    from heliograph.pricing import ChangeKind, loss_words
+    from heliograph.pricing import loss_words
 
-    found = outlook.difference
     return {
-        **{str(kind): found.count(kind) for kind in ChangeKind},
+        **outlook.difference.counts,
         "losses": [loss_words(loss, names) for loss in outlook.losses],
     }
 

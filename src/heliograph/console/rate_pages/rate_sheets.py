@@ -25,7 +25,7 @@ from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.form_idempotency import redirect_user_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, Download, redirect
-from heliograph.pricing import BadRow, ChangeKind, RateChange, sheets
+from heliograph.pricing import BadRow, RateChange, sheets
 from heliograph.users import OperatorRight
 
 CHANGES_SHOWN_MAX: Final = 200  # those that do something come first
@@ -127,7 +127,7 @@ def show_sheet(
         visit,
         status=400 if errors else 200,
         sheet=sheet,
-        counts={str(kind): outlook.difference.count(kind) for kind in ChangeKind},
+        counts=outlook.difference.counts,
         changes=_shown(tx, changes[:CHANGES_SHOWN_MAX]),
         changes_left=max(0, len(changes) - CHANGES_SHOWN_MAX),
         losses=weighed_rows(losses[:LOSSES_SHOWN_MAX], names),

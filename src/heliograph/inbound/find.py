@@ -44,6 +44,12 @@ class InboundFilter(NamedTuple):
         """Returns whether an index leads to these texts: those from a phone to some account."""
         return self.sender is not None and self.state is not InboundState.UNOWNED
 
+    @property
+    def is_indexed(self) -> bool:
+        """Returns whether an index leads to these texts, and to no others."""
+        is_narrowed = self.recipient is not None or self.state is not None
+        return not is_narrowed and (self.sender is not None or self.account_id is not None)
+
 
 class FoundInbound(NamedTuple):
     """Holds a page of texts, newest first. `next_before` is the raw id where the next one begins;
@@ -69,6 +75,8 @@ def find_inbound(tx: Connection, filters: InboundFilter, wanted: PageWanted) -> 
     texts = records_of(InboundText, tx.execute(query))
     if len(texts) > wanted.limit:
         return FoundInbound(texts[: wanted.limit], texts[wanted.limit - 1].id)
+    if filters.is_indexed:  # all of them were looked at
+        return FoundInbound(texts, None)
     ids = sa.select(walked.c.id).order_by(walked.c.id.desc())
     return FoundInbound(texts, tx.execute(ids.offset(LOOKED_AT_MAX - 1).limit(1)).scalar())
 

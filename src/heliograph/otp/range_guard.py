@@ -87,10 +87,15 @@ class BlockedRange(NamedTuple):
 
 
 def find_blocked(
-    tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None
+    tx: Connection,
+    now_ms: int,
+    *,
+    limit: int,
+    account_id: str | None = None,
+    phone: str | None = None,
 ) -> list[BlockedRange]:
     """Returns ranges that are blocked now, those blocked last first; without `account_id` (raw) it
-    returns everybody's.
+    returns everybody's. With `phone` (E.164 digits), it returns only the range of this number.
     """
     columns = otp_ranges.c
     query = sa.select(columns.account_id, columns.digits, columns.sent_at_ms, columns.blocked_at_ms)
@@ -99,6 +104,8 @@ def find_blocked(
     )
     if account_id is not None:
         query = query.where(columns.account_id == account_id)
+    if phone is not None:
+        query = query.where(columns.digits == digits_of(int(phone)))
     return [
         BlockedRange(
             row.account_id, row.digits, len(decode_times(row.sent_at_ms)), row.blocked_at_ms

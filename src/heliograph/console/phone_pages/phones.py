@@ -24,7 +24,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.text import Phone
 
 OPT_OUTS_SHOWN_MAX: Final = 50
-RANGES_READ_MAX: Final = 1_000  # blocked ones; there are no more unless many accounts are pumped
+BLOCKED_SHOWN_MAX: Final = 1_000  # accounts; there are no more unless very many are pumped
 # how an opt-out came about
 SOURCES: Final = {
     OptOutSource.KEYWORD: "the phone texted a keyword such as STOP",
@@ -144,8 +144,9 @@ def _who(by: Changer) -> str:
 
 
 def _blocked(tx: Connection, digits: str, account_id: str | None, now_ms: int) -> list[BlockedFor]:
-    """Returns the ranges with this phone that the guard refuses now."""
-    ranges = otp.find_blocked(tx, now_ms, limit=RANGES_READ_MAX, account_id=account_id)
-    found = [each for each in ranges if digits.startswith(each.digits)]
+    """Returns for which accounts the guard refuses the range of this phone now."""
+    found = otp.find_blocked(
+        tx, now_ms, limit=BLOCKED_SHOWN_MAX, account_id=account_id, phone=digits
+    )
     owners = owners_of_rows(tx, {each.account_id for each in found})
     return [BlockedFor(owners[each.account_id], each) for each in found]

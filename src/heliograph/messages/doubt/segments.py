@@ -30,7 +30,7 @@ class Segment(NamedTuple):
 
 def segments(tx: Connection, traced: TracedMessage) -> list[Segment]:
     """Returns each segment of a message, in order."""
-    waiting = _waiting(tx, traced.message)
+    waiting = _waiting(tx, traced.message) if traced.message.status == QUEUED else None
     refs = _refs(tx, traced)
     traced_segments = []
     for number in range(1, traced.message.segments + 1):
@@ -49,7 +49,7 @@ def segments(tx: Connection, traced: TracedMessage) -> list[Segment]:
                 since_ms=submission.since_ms,
                 attempt=submission.attempt,
             )
-        elif traced.message.status == QUEUED and waiting is not None:
+        elif waiting is not None:
             segment = segment._replace(
                 state="queued", carrier_id=waiting.carrier_id, attempt=waiting.attempt
             )

@@ -11,8 +11,8 @@ from heliograph.messages.states import FAILED
 from heliograph.messages.tables import messages, sends
 
 FAILURES_LOOKED_AT_MAX: Final = 20_000  # messages
-_SENDS_MAX: Final = 1_000
-_SENDS_AT_ONCE: Final = 50  # a query for each would take most of the time of a page
+SENDS_LOOKED_AT_MAX: Final = 4_000  # each has as many messages as get the same text
+_RUNS_AT_ONCE: Final = 50  # a query for each would take most of the time of a page
 
 
 class FailuresFound(NamedTuple):
@@ -22,6 +22,20 @@ class FailuresFound(NamedTuple):
 
     by_code: dict[str, int]
     looked_at: int
+
+
+class _Run(NamedTuple):
+    """Holds the ids of sends that follow each other without a gap, and of their messages, as
+    numbers.
+    """
+
+    first: int
+    last: int
+
+    def has(self, column: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+        """Returns the condition that an id is one of these."""
+        first, last = ids.raw_of_number(self.first), ids.raw_of_number(self.last)
+        return sa.and_(column > first, column <= last)
 
 
 def failures_of(tx: Connection, account_id: str, group_id: int, *, sandbox: bool) -> FailuresFound:
@@ -37,17 +51,21 @@ def failures_of(tx: Connection, account_id: str, group_id: int, *, sandbox: bool
         )
         .order_by(sends.c.id.desc())
     )
-    looked_at, ranges = 0, list[sa.ColumnElement[bool]]()
-    for send in tx.execute(of_group.limit(_SENDS_MAX)).all():
+    looked_at, runs = 0, list[_Run]()
+    for send in tx.execute(of_group.limit(SENDS_LOOKED_AT_MAX)).all():
         if looked_at >= FAILURES_LOOKED_AT_MAX:
             break
-        last = ids.raw_of_number(int(send.id, 16) + send.message_count)
-        ranges.append(sa.and_(messages.c.id > send.id, messages.c.id <= last))
+        first = int(send.id, 16)
+        last = first + send.message_count
+        if runs and runs[-1].first == last + 1:  # they were made together
+            last = runs.pop().last
+        runs.append(_Run(first, last))
         looked_at += send.message_count
     found = Counter[str]()
-    for first in range(0, len(ranges), _SENDS_AT_ONCE):
+    for start in range(0, len(runs), _RUNS_AT_ONCE):
+        within = [run.has(messages.c.id) for run in runs[start : start + _RUNS_AT_ONCE]]
         of_sends = sa.select(messages.c.error_code, sa.func.count().label("failed")).where(
-            sa.or_(*ranges[first : first + _SENDS_AT_ONCE]), messages.c.status == FAILED
+            sa.or_(*within), messages.c.status == FAILED
         )
         for row in tx.execute(of_sends.group_by(messages.c.error_code)):
             found[row.error_code] += row.failed

@@ -12,8 +12,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
 from heliograph.base.paging import PageWanted
-from heliograph.database.every_key import of_every
-from heliograph.database.reads import records_of
+from heliograph.database.reads import of_every, records_of
 from heliograph.inbound.conversations import LOOKED_AT_MAX
 from heliograph.inbound.read import INBOUND_COLUMNS, InboundText
 from heliograph.inbound.tables import inbound

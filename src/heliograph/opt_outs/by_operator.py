@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
-from heliograph.database.every_key import of_every
+from heliograph.database.reads import of_every
 from heliograph.opt_outs.read import SUPPRESSION_COLUMNS, opt_outs_of, suppression_of_row
 from heliograph.opt_outs.suppress import suppress
 from heliograph.opt_outs.suppression import OptOutOwner, OptOutScope, Suppression, Withdraw

@@ -13,8 +13,7 @@ from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, Span, first_id_of
 from heliograph.carriers.smpp.statuses import meaning_of, status_in_words, status_written_in
-from heliograph.database.every_key import of_every
-from heliograph.database.reads import records_of
+from heliograph.database.reads import of_every, records_of
 from heliograph.messages.read.message import MESSAGE_PREFIX, OTP, Message
 from heliograph.messages.read.query import messages_with
 from heliograph.messages.read.report_page import LOOKED_AT_MAX

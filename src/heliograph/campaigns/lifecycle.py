@@ -32,6 +32,7 @@ from heliograph.wallet import wallet_of
 
 # campaigns whose time has come, in one look; the next one finds the others
 STARTED_AT_ONCE_MAX: Final = 10
+SAMPLE_TRUSTED: Final = 0.8  # of an estimated price, at least, is the exact one
 
 _DUE: Final = (
     sa.select(campaigns.c.id)
@@ -254,6 +255,17 @@ def _refusal(quote: Quote, *, as_far: bool) -> ServiceError | None:
     return None
 
 
+def _refusal_of_sample(quote: Quote, *, as_far: bool) -> ServiceError | None:
+    if quote.credits_available >= quote.credits * SAMPLE_TRUSTED or as_far:
+        return None
+    return InsufficientCredits(
+        f"This campaign takes about {quote.credits} credits; the wallet holds"
+        f" {quote.credits_available}.",
+        required=quote.credits,
+        available=quote.credits_available,
+    )
+
+
 def _require_startable(tx: Connection, campaign: Campaign, what: str) -> None:
     """Checks that a campaign may be started. Raises WrongState, AccountSuspended or
     InvalidRequest.
@@ -310,7 +322,8 @@ def start_soon(
     """Lets the running service launch a campaign within seconds, for a caller who cannot wait until
     the audience is frozen: it is scheduled for now. `quote` is an estimate of just now; what a
     launch with these figures would refuse, this refuses. With `is_sample`, the quote is that of a
-    sample of the audience, which does not show that there is nobody to send to.
+    sample of the audience. It does not show that there is nobody to send to, and refuses for lack
+    of credits only where the wallet holds less than SAMPLE_TRUSTED of them.
 
     Returns False, and changes nothing, when the campaign is about to start already.
 
@@ -321,8 +334,10 @@ def start_soon(
     if is_due and as_far_as_credits_reach in (None, waiting.as_far_as_credits_reach):
         return False
     campaign = schedule(tx, campaign_id, now_ms, as_far_as_credits_reach=as_far_as_credits_reach)
-    refusal = _refusal(quote, as_far=campaign.as_far_as_credits_reach)
-    if refusal is not None and not (is_sample and isinstance(refusal, NoRecipients)):
+    refusal = (_refusal_of_sample if is_sample else _refusal)(
+        quote, as_far=campaign.as_far_as_credits_reach
+    )
+    if refusal is not None:
         raise refusal
     return True
 

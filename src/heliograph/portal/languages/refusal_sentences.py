@@ -100,6 +100,7 @@ REFUSALS: Final = (
     marked("The wallet holds %(available)s; this takes %(required)s."),
     marked("The wallet holds fewer SMS credits than this costs."),
     marked("This campaign takes %(required)s credits; the wallet holds %(available)s."),
+    marked("This campaign takes about %(required)s credits; the wallet holds %(available)s."),
     marked(
         "This account may spend %(cap)s credits a day, and has spent %(spent)s, including credits"
         " moved to customers; this is %(credits)s more."

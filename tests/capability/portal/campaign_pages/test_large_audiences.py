@@ -79,12 +79,28 @@ def test_an_estimate_that_the_credits_do_not_reach_for_is_refused_at_once(
     visitor: Visitor, db: Database, amina_id: str, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(quick_quotes, "PRICED_WHEN_ASKED_MAX", 4)
-    dear = write_down(db, amina_id, message="x" * 459)
+    dear = write_down(db, amina_id, message="x" * 612)
     visitor.get(f"{path_of(home, dear)}/launch")
     refused = visitor.post(f"{path_of(home, dear)}/launch")
     assert refused.status_code == 402
-    assert "Missing about 2" in words_of(refused.text)
+    assert "Missing about 6" in words_of(refused.text)
+    assert "takes about 16 credits; the wallet holds 10." in words_of(refused.text)
     assert now(db, dear).status == "draft"
     as_far = {"as_far_as_credits_reach": "yes"}
     assert visitor.post(f"{path_of(home, dear)}/launch", as_far).status_code == 303
     assert campaigns.start_due(db) == [dear.id]
+
+
+@pytest.mark.usefixtures("ready")
+def test_an_estimate_that_may_be_too_high_refuses_no_launch(
+    visitor: Visitor, db: Database, amina_id: str, home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quick_quotes, "PRICED_WHEN_ASKED_MAX", 4)
+    monkeypatch.setattr(quick_quotes, "ADDED_UP_MAX", 4)
+    near = write_down(db, amina_id, message="x" * 459)
+    asked = words_of(visitor.get(f"{path_of(home, near)}/launch").text)
+    assert "Missing about 2" in asked
+    assert "the campaign fails to start, unless you say that it may begin." in asked
+    assert visitor.post(f"{path_of(home, near)}/launch").status_code == 303
+    assert campaigns.start_due(db) == []
+    assert now(db, near).status_reason == "insufficient_credits"

@@ -5,7 +5,7 @@ A rate, a route and a cost each hold for a prefix, and none of them for the same
 weighed for the beginnings of numbers at which one of them changes (docs/decisions/pricing.md, PR2).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import inf, nextafter
 from typing import Final, NamedTuple
@@ -115,43 +115,54 @@ class Market:
             return
         destinations = {rate.destination for rate in about}
         yielded = set()
-        for beginning in self._beginnings(destinations, also):
-            weighed = self._weigh(rates, account_id, beginning)
+        for digits in self._prefixes_about(destinations, also):
+            costs = self._leading_costs(digits)
+            if not costs:  # as it is of most prefixes, so nothing more is asked about them
+                continue
+            beginning = Beginning(digits, country_of_prefix(digits))
+            weighed = self._weigh(rates, account_id, beginning, costs)
             if weighed is not None:
                 yielded.add((weighed.rate, weighed.cost))
                 yield weighed
         for beginning in _samples(destinations):
-            weighed = self._weigh(rates, account_id, beginning)
+            costs = self._leading_costs(beginning.digits)
+            weighed = self._weigh(rates, account_id, beginning, costs)
             # what a prefix has told is not told again
             if weighed is not None and (weighed.rate, weighed.cost) not in yielded:
                 yield weighed
 
-    def _beginnings(self, destinations: set[str], also: frozenset[str]) -> list[Beginning]:
-        countries = _countries(destinations)
+    def _prefixes_about(self, destinations: set[str], also: frozenset[str]) -> list[str]:
         prefixes = {each for each in destinations if each.isdigit()}
-        chosen, is_all, outer = [], DEFAULT in destinations, _NO_DIGITS
-        for digits in sorted(self.prefixes | also | prefixes):
-            country_code = country_of_prefix(digits)
+        every = sorted(self.prefixes | also | prefixes)
+        if DEFAULT in destinations:
+            return every
+        countries = _countries(destinations)
+        chosen, outer = [], _NO_DIGITS
+        for digits in every:
             is_inside = digits.startswith(outer)
             if not is_inside and digits in prefixes:
                 is_inside, outer = True, digits  # what begins with it comes next
-            if is_all or is_inside or country_code in countries:
-                chosen.append(Beginning(digits, country_code))
+            if is_inside or (countries and country_of_prefix(digits) in countries):
+                chosen.append(digits)
         return chosen
 
+    def _leading_costs(self, digits: str) -> list[CarrierCost]:
+        """Returns what the carriers charge that share the route of these digits."""
+        route = self._routes.carriers_for(digits)
+        if route is None:
+            return []
+        costs = [self._costs.cost_of(carrier_id, digits) for carrier_id in route.leading]
+        return [cost for cost in costs if cost is not None]
+
     def _weigh(
-        self, rates: current_rates.Rates, account_id: str, beginning: Beginning
+        self,
+        rates: current_rates.Rates,
+        account_id: str,
+        beginning: Beginning,
+        costs: Sequence[CarrierCost],
     ) -> SegmentMargin | None:
-        route = self._routes.carriers_for(beginning.digits)
-        costs = [
-            cost
-            for carrier_id in (route.leading if route is not None else ())
-            if (cost := self._costs.cost_of(carrier_id, beginning.digits)) is not None
-        ]
-        if not costs:  # as it is of most prefixes, so nothing more is asked about them
-            return None
         rate = rates.rate_of(account_id, beginning.digits, beginning.country_code)
-        if rate is None or rate.credits is None:
+        if not costs or rate is None or rate.credits is None:
             return None
         weighed = [
             SegmentMargin(beginning, rate, cost, self._prices.get(cost.currency)) for cost in costs

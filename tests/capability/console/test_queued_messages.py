@@ -152,7 +152,9 @@ def test_all_that_is_queued_of_an_account_is_canceled_and_closing_leads_there(
         ("2 queued", "failed: canceled, 4 credits back"),
     ]
     assert {entry.reason for entry in entries} == {"ticket 4711"}
-    assert "Nothing is queued" in visitor.get(path).text
+    page = visitor.get(path).text
+    assert "Nothing is queued" in page
+    assert "have been given" not in page, "no carrier was given what was canceled"
     house.assert_sound()
 
 
@@ -185,3 +187,4 @@ def test_one_form_cancels_so_many_and_says_so(
     assert "The credits that were charged for them go back" in page
     visitor.post(path, {"do": "cancel", **WHY})
     assert sorted(house.statuses()) == ["failed/canceled", "failed/canceled", "queued"]
+    assert {entry.after for entry in logged(db)} == {"failed: canceled, 1 credit back"}

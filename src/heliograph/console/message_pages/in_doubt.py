@@ -19,6 +19,7 @@ from heliograph.console.message_pages.carrier_choice import (
     chosen_carrier,
     work_by_carrier,
 )
+from heliograph.console.message_pages.credit_words import credits_in_words
 from heliograph.console.message_pages.found_messages import ListedMessage, listed_messages
 from heliograph.console.navigation import IN_DOUBT
 from heliograph.console.operator_visit import OperatorVisit
@@ -137,7 +138,7 @@ def decide(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
 
 def _after(result: DecisionResult) -> str:
     status = result.status if result.error_code is None else f"failed: {result.error_code}"
-    return f"{status}, {result.credits_refunded} credits back"
+    return f"{status}, {credits_in_words(result.credits_refunded)}"
 
 
 def _read_form(tx: Connection, request: PageRequest) -> _DecisionForm:

@@ -14,6 +14,7 @@ from heliograph.base.short_texts import invalid_field
 from heliograph.carriers import SIMULATOR_ID, Outgoing, describe_submissions
 from heliograph.carriers.smpp.describe_submission import DescribedSubmission
 from heliograph.console.message_pages.carrier_choice import CarrierNames, carrier_names
+from heliograph.console.message_pages.credit_words import credits_in_words
 from heliograph.console.navigation import MESSAGES
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -87,7 +88,7 @@ def cancel(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
         "message.cancel",
         request.path["message"],
         before="queued",
-        after=f"failed: canceled, {credits} credits back",
+        after=f"failed: canceled, {credits_in_words(credits)}",
         reason=reason,
     )
     return redirect(path, DoneNotice.SAVED)

@@ -10,6 +10,7 @@ from heliograph import accounts
 from heliograph.accounts import Account
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.console.message_pages.carrier_choice import carrier_names
+from heliograph.console.message_pages.credit_words import credits_in_words
 from heliograph.console.message_pages.found_messages import listed_messages
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -103,7 +104,7 @@ def _cancel_some(
             account.id,
             "message.cancel",
             before=f"{done.messages} queued",
-            after=f"failed: canceled, {done.credits} credits back",
+            after=f"failed: canceled, {credits_in_words(done.credits)}",
             reason=reason,
         )
     return done.messages

@@ -21,6 +21,7 @@ from heliograph.console.message_pages.carrier_choice import (
     chosen_carrier,
     work_by_carrier,
 )
+from heliograph.console.message_pages.credit_words import credits_in_words
 from heliograph.console.message_pages.found_messages import listed_messages
 from heliograph.console.navigation import UNMATCHED
 from heliograph.console.operator_visit import OperatorVisit
@@ -165,7 +166,7 @@ def match(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respons
         "message.match",
         ids.text_of_raw(MESSAGE_PREFIX, traced.message.id),
         before=traced.message.status,
-        after=f"{done.status}, {done.credits_refunded} credits back",
+        after=f"{done.status}, {credits_in_words(done.credits_refunded)}",
         reason=reason,
     )
     return redirect(f"{UNMATCHED}?carrier={chosen_receipt.carrier.id}", DoneNotice.SAVED)

@@ -34,6 +34,7 @@ def opts_out_and_in_again(page: Page) -> None:
     # the browser takes both lists from their own pages
     expect(page.get_by_role("region", name="Messages")).to_contain_text(PHONE)
     expect(page.get_by_role("region", name="Texts that came in")).to_contain_text(PHONE)
+    expect(page).to_have_title(f"{PHONE} · Heliograph")
     picture(page, "console-phone")
     page.get_by_role("link", name="Opt it out").click()
     page.get_by_label("Reason").fill("a letter of 3 May")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from heliograph import accounts, plugin
+from heliograph import accounts, plugin, pricing
 from heliograph.base import clock
 from heliograph.console.navigation import NAVIGATION
 from heliograph.console.pages import PAGES
@@ -280,4 +280,25 @@ def test_on_a_phone_no_part_of_a_message_in_doubt_is_off_screen(
     assert beside is not None
     assert abs(place["y"] - beside["y"]) < place["height"], "what is chosen is named beside it"
     picture(page, "console-in-doubt-long")
+    page.context.close()
+
+
+def test_on_a_phone_no_part_of_a_margin_or_of_a_message_of_a_phone_is_off_screen(
+    operator_at: Callable[[int], Page], server: Server
+) -> None:
+    db = server.cast.amina.db
+    stored_message(db, server.cast.amina.account_id)
+    with db.write() as tx:
+        prices.set_price(tx, "GHS", "0.05", 1)
+        pricing.set_cost(tx, "simulator", "233", "0.0425", "GHS")
+    page = operator_at(NARROW)
+    for path, name in (
+        ("/console/rates/margin", "Margins"),
+        (f"/console/phones?phone={PHONE}", "Messages"),
+    ):
+        page.goto(server.url + path)
+        box = page.get_by_role("region", name=name)
+        expect(box.locator("tbody tr").first).to_be_visible()
+        assert box.evaluate("each => each.scrollWidth - each.clientWidth") <= 0, name
+        picture(page, f"console-{name.lower()}-narrow")
     page.context.close()

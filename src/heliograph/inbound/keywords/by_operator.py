@@ -8,6 +8,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts
 from heliograph.accounts import audit_log
+from heliograph.base.short_texts import invalid_field
 from heliograph.carriers import carrier_named
 from heliograph.inbound.keywords.keyword import (
     Keyword,
@@ -33,6 +34,8 @@ def save_keyword_for(
     Raises NotFound, AccountClosed, InvalidRequest.
     """
     request = read_keyword_request(body)
+    if carrier is not None and request.number is None:
+        raise invalid_field("carrier", "goes with a number: name the number, too")
     accounts.require_open(accounts.lock(tx, owner.account_id))
     number_id = request.number and number_of_keyword(
         tx,

@@ -100,6 +100,7 @@ def test_a_keyword_of_one_number_stands_on_its_page_whoever_shares_it(
         ({"keyword": "!"}, "keyword"),
         ({"keyword": "STOP", "action": "none"}, "action"),
         ({"number": "9999"}, "number"),
+        ({"carrier": "simulator"}, "carrier"),
         ({"language": "tlh"}, "language"),
         ({"account": "nobody"}, "account"),
         ({"account": ""}, "account"),
@@ -131,6 +132,8 @@ def test_a_closed_account_gets_none_and_a_fresh_sign_in_is_asked(
     gone = open_account(db, "gone", credits=0, sender=None)
     with db.write() as tx:
         accounts.close(tx, gone, now_ms=clock.now_ms())
+    page = support.get(f"{PATH}?account=gone").text
+    assert ("The account is closed" in page, "Save the keyword" in page) == (True, False)
     assert support.post(PATH, {**WANTED, "account": "gone"}).status_code == 403
     keyword = own_keyword(db, amina_id)
     with db.write() as tx:

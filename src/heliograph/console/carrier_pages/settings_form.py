@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from heliograph import carriers
 from heliograph.base.addresses import PORT_MAX
-from heliograph.base.errors import InvalidRequest
+from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Form
 from heliograph.carriers import Carrier, check_settings
 from heliograph.console.carrier_pages.carrier_form import COUNT_MAX, TEXT_MAX, TPS_MAX
@@ -20,7 +20,13 @@ FIELDS: Final = (*TEXTS, *NUMBERS, *PAIRS, *check_settings.CHOICES, "tls", "stat
 UNMATCHED_MAX: Final = 1_000_000_000  # the carrier's own rule is tighter
 # what a trial tries: when none of them changes, nobody is called
 OF_BIND: Final = frozenset(("host", "port", "system_id", "tls", "system_type", "bind"))
+WAS_TYPED: Final = "password_typed"  # a refused form had one, which is not shown again
 FROM_SENDER: Final = "auto"  # a pair that follows from the sender's form
+
+NOT_KEPT: Final = (
+    "was typed before, and is not shown again: type it again, or open this page anew to keep the"
+    " stored one"
+)
 
 
 class FilledSettings(NamedTuple):
@@ -56,6 +62,10 @@ def read_changes(request: PageRequest, carrier: Carrier) -> FilledSettings:
     wanted |= {name: form.text(name, most=TEXT_MAX) for name in check_settings.CHOICES}
     wanted["tls"] = form.text("tls", most=TEXT_MAX) is not None
     statuses = form.value("status", read=_statuses) or {}
+    # its spaces belong to a password, so it is taken as it was typed
+    password = request.sent.form.get("password") or None
+    if password is None and WAS_TYPED in body:
+        form.errors.append(FieldError("password", NOT_KEPT))
     if form.errors:
         raise InvalidRequest("Fields of the carrier are wrong.", fields=form.errors)
     changed = {
@@ -65,8 +75,7 @@ def read_changes(request: PageRequest, carrier: Carrier) -> FilledSettings:
     }
     if statuses != (known := _known_statuses(carrier)):
         changed["status_overrides"] = {**dict.fromkeys(known), **statuses}
-    # its spaces belong to a password, so it is taken as it was typed
-    return FilledSettings(changed, request.sent.form.get("password") or None)
+    return FilledSettings(changed, password)
 
 
 def filled_with(carrier: Carrier) -> dict[str, str]:

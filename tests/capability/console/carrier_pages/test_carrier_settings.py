@@ -148,6 +148,26 @@ def test_a_carrier_that_cannot_be_bound_then_is_changed_only_if_it_is_wanted_all
     assert stored(db).settings["port"] == nobody
 
 
+def test_a_password_of_a_refused_form_is_typed_again_before_anything_is_saved(
+    visitor: Visitor, db: Database, carrier: str
+) -> None:
+    sign_in_operator(visitor, db)
+    form = filled(visitor) | {"port": str(free_port())}
+    refused = visitor.post(PATH, form | {"password": NEW_PASSWORD})
+    assert "could not be bound" in refused.text
+    assert 'name="password_typed" value="yes"' in refused.text
+    emptied = form | {"password": "", "password_typed": "yes", "saved_anyway": "yes"}
+    refused = visitor.post(PATH, emptied)
+    assert (refused.status_code, 'id="password-error"' in refused.text) == (400, True)
+    assert "type it again" in refused.text
+    assert 'name="password_typed" value="yes"' in refused.text, "it is asked for until it is there"
+    assert logged(db) == []
+    assert visitor.post(PATH, emptied | {"password": NEW_PASSWORD}).status_code == 303
+    assert password_of(db) == NEW_PASSWORD
+    visitor.get(PATH)
+    assert "password_typed" not in visitor.page.text, "who opens the page anew keeps the stored one"
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

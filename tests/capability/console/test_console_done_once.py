@@ -100,7 +100,7 @@ FORMS: Final[Mapping[str, Twice]] = {
     "accounts/{account}/limits": Twice({**LIMITS, **X}),
     "accounts/{account}/quotas": Twice({"logs": "200MB", **X}),
     "accounts/{account}/close": Twice({"do": "close", **X}),
-    "accounts/tiers": Twice({"tier": "bulk", "per_minute": "5000", **X}),
+    "accounts/tiers": Twice({"do": "add", "tier": "bulk", "per_minute": "5000", **X}),
     "accounts/{account}/keys/{key}": Twice({"do": "revoke", **X}),
     "accounts/{account}/webhooks/{endpoint}": Twice({"do": "remove", **X}),
     "accounts/{account}/campaigns/{campaign}": Twice({"do": "cancel", **X}),

@@ -11,17 +11,19 @@ from starlette.responses import Response
 from heliograph import keys
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query
+from heliograph.base.short_texts import invalid_field
 from heliograph.console.navigation import TIERS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.database import config
 from heliograph.keys import PER_MINUTE_MAX
-from heliograph.portal.filled_form import body_of
+from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 
 FIELDS: Final = ("tier", "per_minute", "reason")
+CHANGES: Final = ("change", "add")
 
 
 def show_list(
@@ -30,7 +32,7 @@ def show_list(
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
-    """Shows the tiers, the slowest first, and the form that adds or changes one."""
+    """Shows the tiers, the slowest first, and the forms that change one and add one."""
     return page(
         "rate_tiers.html",
         request,
@@ -43,7 +45,8 @@ def show_list(
 
 
 def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
-    """Adds a tier, or changes what it allows. Raises InvalidRequest."""
+    """Adds a tier, or changes what one allows that there is. Raises InvalidRequest."""
+    wanted = choice_of("do", request.sent.form.get("do", ""), CHANGES)
     reason = reason_of(request)
     body = body_of(request)
     digits = "".join(body.get("per_minute", "").split())
@@ -53,6 +56,10 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     config.bump(tx)  # first: nobody else changes it between the two
     name = body.get("tier", "")
     before = {tier.name: tier.per_minute for tier in keys.all_tiers(tx)}.get(name)
+    if wanted == "change":
+        keys.tier_named(tx, name)
+    elif before not in (None, per_minute):
+        raise invalid_field("tier", f"is there already, with {_in_words(before)}: change that one")
     after = keys.set_tier(tx, name, per_minute)
     if after.per_minute == before:
         return redirect(TIERS, DoneNotice.DONE_ALREADY)

@@ -14,7 +14,7 @@ from tests.support.console.operators import sign_in_operator
 from tests.support.portal.visitor import Visitor
 
 PATH = "/console/accounts/tiers"
-BULK = {"tier": "bulk", "per_minute": "5 000", "reason": "contract 12"}
+BULK = {"do": "add", "tier": "bulk", "per_minute": "5 000", "reason": "contract 12"}
 
 
 def logged(db: Database) -> Sequence[OperatorEntry]:
@@ -34,8 +34,8 @@ def test_a_tier_is_added_changed_and_told_of_in_the_log(visitor: Visitor, db: Da
     page = visitor.get(PATH).text
     assert all(f"<td>{name}</td>" in page for name in before)
     assert "within a second, for all keys of the tier, of every account" in page
-    for per_minute in ("5 000", "6000"):
-        done = visitor.post(PATH, {**BULK, "per_minute": per_minute})
+    for changed in ({}, {"do": "change", "per_minute": "6000"}):
+        done = visitor.post(PATH, BULK | changed)
         assert (done.status_code, done.headers["location"]) == (303, PATH)
         assert "Saved" in visitor.get(PATH).text
     assert allowed(db) == before | {"bulk": 6_000}
@@ -66,6 +66,10 @@ def test_a_tier_that_is_so_already_is_told_of_quietly(visitor: Visitor, db: Data
     [
         ({"tier": "Bulk Sender"}, "must have 1 to 32 of a-z, 0-9, - and _"),
         ({"tier": ""}, "must have 1 to 32 of a-z, 0-9, - and _"),
+        ({"do": "change"}, "not &#39;bulk&#39;"),
+        ({"do": "change", "tier": "standrad"}, "must be one of free, "),
+        ({"do": "change", "tier": ""}, "must be one of free, "),
+        ({"tier": "free"}, "is there already, with "),
         ({"per_minute": "0"}, 'id="per_minute-error"'),
         ({"per_minute": ""}, 'id="per_minute-error"'),
         ({"per_minute": "10000001"}, 'id="per_minute-error"'),

@@ -50,6 +50,7 @@ def show_limits(
         may_change=visit.may(OperatorRight.ACCOUNTS) and account.closed_at_ms is None,
         shown=_exact(account, held),
         currency=held.currency,
+        stored=_filled_with(account, held),
         typed=request.sent.form or _filled_with(account, held),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in (*FIELDS, "reason", "shown")],

@@ -204,6 +204,24 @@ def test_limits_that_others_set_meanwhile_are_not_overwritten(
     assert "daily_credits: 111" in (entry.before or "")
 
 
+def test_limits_of_an_account_that_was_closed_meanwhile_are_shown_as_stored(
+    visitor: Visitor, db: Database, amina_id: str, path: str
+) -> None:
+    sign_in_operator(visitor, db)
+    with db.write() as tx:
+        accounts.change(tx, amina_id, daily_credits=111)
+    visitor.get(f"{path}/limits")
+    with db.write() as tx:
+        accounts.close(tx, amina_id, now_ms=clock.now_ms())
+    form = {"max_tier": "standard", "daily_credits": "222", "time_zone": "UTC", "reason": "a rush"}
+    refused = visitor.post(f"{path}/limits", form)
+    assert refused.status_code == 403
+    for page in (refused.text, visitor.get(f"{path}/limits").text):
+        assert "<dd>111</dd>" in page
+        assert "The account is closed" in page
+        assert "Your role" not in page
+
+
 def test_what_was_typed_into_one_form_stands_in_no_other(
     visitor: Visitor, db: Database, path: str
 ) -> None:

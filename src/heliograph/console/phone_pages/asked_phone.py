@@ -8,11 +8,15 @@ from sqlalchemy.engine import Connection
 from heliograph import opt_outs
 from heliograph.accounts import Account
 from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.short_texts import invalid_field
 from heliograph.console.asked_mode import SANDBOX, mode_asked
 from heliograph.console.named_account import account_named
+from heliograph.console.reasons import reason_of
 from heliograph.opt_outs import OptOutOwner, OptOutRequest
+from heliograph.portal.page_request import PageRequest
 from heliograph.portal.visit import MODES
 from heliograph.text import Phone
+from heliograph.text.phones_in_text import Quoted
 
 ACCOUNT: Final = "account"
 _OF_PHONE: Final = ("phone", "country_code", "sender")
@@ -56,6 +60,18 @@ def request_of(fields: Mapping[str, str], account: Account | None) -> OptOutRequ
     if "country_code" in body:
         body["country_code"] = body["country_code"].upper()
     return opt_outs.read_opt_out_request(body, account.country_code if account else "")
+
+
+def reason_without(request: PageRequest, quoted: Quoted) -> str:
+    """Returns the reason of a form about this phone. Raises InvalidRequest, also for one that names
+    the phone.
+    """
+    reason = reason_of(request)
+    if quoted.stands_in(reason):
+        raise invalid_field(
+            "reason", "must not have the phone in it, because the log is kept when it is erased"
+        )
+    return reason
 
 
 def owner_of(account: Account, fields: Mapping[str, str]) -> OptOutOwner:

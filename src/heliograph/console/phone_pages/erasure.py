@@ -24,8 +24,12 @@ from heliograph.base.errors import (
 from heliograph.base.short_texts import invalid_field
 from heliograph.console.navigation import LOG
 from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
-from heliograph.console.phone_pages.asked_phone import account_asked, read_asked, request_of
-from heliograph.console.reasons import reason_of
+from heliograph.console.phone_pages.asked_phone import (
+    account_asked,
+    read_asked,
+    reason_without,
+    request_of,
+)
 from heliograph.console.rendering import DONE_ALREADY, OF_NO_FIELD, page
 from heliograph.jobs import erasure
 from heliograph.jobs.erase_number import count_changes, note
@@ -105,12 +109,8 @@ def _read(tx: Connection, request: PageRequest) -> WantedErasure:
     phone = request_of(body, account).phone
     if phone != _typed_again(body, account):
         raise invalid_field(AGAIN, f"is another phone than {phone.digits}")
-    quoted, reason = Quoted(phone), reason_of(request)
-    if quoted.stands_in(reason):
-        raise invalid_field(
-            "reason", "must not have the phone in it, because the log is kept when it is erased"
-        )
-    return WantedErasure(account, quoted, reason)
+    quoted = Quoted(phone)
+    return WantedErasure(account, quoted, reason_without(request, quoted))
 
 
 def _typed_again(body: Mapping[str, str], account: Account) -> Phone:

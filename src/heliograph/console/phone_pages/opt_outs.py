@@ -23,10 +23,10 @@ from heliograph.console.phone_pages.asked_phone import (
     mode_of,
     owner_of,
     read_asked,
+    reason_without,
     request_of,
 )
 from heliograph.console.phone_pages.phones import named_opt_outs
-from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.messages.sweeps import withdraw
 from heliograph.opt_outs import (
@@ -40,6 +40,7 @@ from heliograph.opt_outs import (
 from heliograph.portal.list_page import list_page
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, DoneNotice, redirect
+from heliograph.text.phones_in_text import Quoted
 
 OPT_OUTS_LISTED_MAX: Final = 100
 
@@ -90,9 +91,9 @@ def add(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     was done already. Raises InvalidRequest.
     """
     fields = request.sent.form
-    reason = reason_of(request)
     account = _required_account(tx, fields)
     owner, wanted = owner_of(account, fields), request_of(fields, account)
+    reason = reason_without(request, Quoted(wanted.phone))
     digits, scope = wanted.phone.digits, wanted.scope
     before = _of_scope(opt_outs.opt_outs_of(tx, owner, digits), scope)
     done = opt_outs.opt_phone_out(tx, owner, digits, scope, withdraw, now_ms=request.now_ms)
@@ -151,9 +152,9 @@ def lift(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response
     lifted already. Raises InvalidRequest, also when what the page showed is not what there is now.
     """
     fields = request.sent.form
-    reason = reason_of(request)
     account = _required_account(tx, fields)
     owner, wanted = owner_of(account, fields), request_of(fields, account)
+    reason = reason_without(request, Quoted(wanted.phone))
     digits, path = wanted.phone.digits, _list_path(account, owner)
     found = _to_lift(tx, owner, digits, wanted.scope)
     if found and fields.get("shown", "") != _exact(found):

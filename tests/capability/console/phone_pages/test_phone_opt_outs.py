@@ -167,6 +167,22 @@ def test_what_is_queued_for_the_phone_is_canceled(
     assert house.statuses() == ["failed/blocked"]
 
 
+def test_a_reason_that_names_the_phone_is_refused_for_both_changes(
+    support: Visitor, db: Database, amina_id: str
+) -> None:
+    reason = f"+{PHONE[:3]} {PHONE[3:5]} {PHONE[5:]} wrote"
+    refused = support.post(PATH, {**WANTED, "reason": reason})
+    assert (refused.status_code, "must not have the phone in it" in refused.text) == (400, True)
+    assert stored(db, amina_id) == []
+    opted_out(db, amina_id, PHONE)
+    shown = shown_in(support.get(LIFT, params=WANTED))
+    asked = {**WANTED, "reason": reason, "shown": shown, "do": "lift"}
+    refused = support.post(LIFT, asked)
+    assert (refused.status_code, "must not have the phone in it" in refused.text) == (400, True)
+    assert len(stored(db, amina_id)) == 1
+    assert list(logged(db)) == []
+
+
 def test_a_long_list_is_paged(support: Visitor, db: Database, amina_id: str) -> None:
     for number in range(120):
         opted_out(db, amina_id, str(233201230000 + number))

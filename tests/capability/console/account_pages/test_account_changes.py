@@ -222,6 +222,25 @@ def test_limits_of_an_account_that_was_closed_meanwhile_are_shown_as_stored(
         assert "Your role" not in page
 
 
+def test_a_name_that_somebody_gave_meanwhile_is_not_overwritten(
+    visitor: Visitor, db: Database, amina_id: str, path: str
+) -> None:
+    sign_in_operator(visitor, db)
+    visitor.get(f"{path}/name")
+    with db.write() as tx:
+        accounts.rename(tx, amina_id, "Amina Foods")
+    form = {"name": "Amina Fish", "reason": "she asked"}
+    visitor.page = visitor.post(f"{path}/name", form)
+    assert visitor.page.status_code == 400
+    assert "somebody renamed the account" in visitor.page.text
+    assert 'value="Amina Fish"' in visitor.page.text, "what was typed stays"
+    with db.read() as tx:
+        assert accounts.by_id(tx, amina_id).name == "Amina Foods"
+    assert visitor.post(f"{path}/name", form).status_code == 303
+    with db.read() as tx:
+        assert accounts.by_id(tx, amina_id).name == "Amina Fish"
+
+
 def test_what_was_typed_into_one_form_stands_in_no_other(
     visitor: Visitor, db: Database, path: str
 ) -> None:

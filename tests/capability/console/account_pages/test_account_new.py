@@ -93,6 +93,7 @@ def test_a_name_that_another_account_has_is_taken_only_when_it_is_meant(
     [zuri] = named(db, "Zuri")
     path = PATH if do == "create" else f"/console/accounts/{accounts.text_id(zuri)}/name"
     form: Mapping[str, str] = {**ZURI, "name": "amina", **WHY}
+    visitor.get(path)
     refused = visitor.post(path, dict(form))
     assert refused.status_code == 400
     assert "is that of another account, acc_" in refused.text

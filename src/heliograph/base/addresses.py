@@ -98,3 +98,9 @@ def mail_server(url: str) -> MailServer | None:
         unquote(parts.password) if parts.password else None,
         is_tls_first=parts.scheme == "smtps",
     )
+
+
+def without_query(url: str) -> str:
+    """Returns a URL with `?…` in place of its query, which may hold a secret of its owner."""
+    before, mark, _ = url.partition("?")
+    return f"{before}{mark}…" if mark else url

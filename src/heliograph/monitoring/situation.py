@@ -277,7 +277,7 @@ def _of_samples(tx: Connection, now: ServiceFigures, now_ms: int) -> Iterator[Tr
         endpoint = backlogs.most_waited_for(tx)
         most, troubled = "", None
         if endpoint is not None:
-            most = f", most of them for {endpoint.url}"
+            most = f", most of them for {endpoint.address}"
             troubled = TroubledEndpoint(endpoint, accounts.by_id(tx, endpoint.account_id))
         yield Trouble(
             f"{_grouped(waiting)} events or more wait for webhook endpoints{most}.",

@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts
 from heliograph.base import ids
+from heliograph.base.addresses import without_query
 from heliograph.base.clock import DAY_MS, rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
@@ -60,6 +61,11 @@ class WebhookEndpoint(NamedTuple):
     disabled_reason: str | None
     failing_since_ms: int | None
     created_at_ms: int
+
+    @property
+    def address(self) -> str:
+        """Returns the URL as operators see it."""
+        return without_query(self.url)
 
 
 _COLUMNS: Final = [webhook_endpoints.c[name] for name in WebhookEndpoint._fields]

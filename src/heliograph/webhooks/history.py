@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
+from heliograph.base.addresses import without_query
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
@@ -135,6 +136,11 @@ class EventDelivery(NamedTuple):
     tries: int
     status: int | None
     at_ms: int
+
+    @property
+    def address(self) -> str:
+        """Returns the URL as operators see it."""
+        return without_query(self.url)
 
 
 def deliveries_of(tx: Connection, account_id: str, event_ids: Sequence[str]) -> list[EventDelivery]:

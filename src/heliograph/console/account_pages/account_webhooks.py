@@ -1,5 +1,5 @@
 """Shows the webhook endpoints of an account, and disables, enables and removes one, as the commands
-do. No secret is shown, and no answer of a receiver.
+do. No secret is shown, no query of a URL, and no answer of a receiver.
 """
 
 from collections.abc import Sequence
@@ -113,7 +113,7 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
         account.id,
         f"webhook.{wanted}",
         text_id,
-        before=_in_words(before),
+        before=f"{_in_words(before)}, {before.address}",  # its id says nothing when it is gone
         after=None if after is None else _in_words(after),
         reason=reason,
     )
@@ -134,7 +134,7 @@ def _of_account(
 
 
 def _in_words(endpoint: WebhookEndpoint) -> str:
-    """Returns the state as the log holds it. A URL may have a secret of its owner in it."""
+    """Returns the state as the log holds it."""
     if endpoint.disabled_reason is not None:
         return f"{DISABLED}: {WHY_DISABLED[endpoint.disabled_reason]}"
     return ENABLED if endpoint.failing_since_ms is None else f"{ENABLED}: it fails"

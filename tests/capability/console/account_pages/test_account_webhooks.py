@@ -101,11 +101,11 @@ def test_an_endpoint_that_fails_is_shown_with_why_and_what_waits_and_is_stopped(
     assert (early.action, early.record, early.before, early.after, early.reason) == (
         "webhook.disable",
         endpoints.text_id(listening.id),
-        "enabled: it fails",
+        f"enabled: it fails, {listening.url}",
         "disabled: by hand",
         "it answers nobody",
     )
-    assert (late.action, late.before, late.after) == ("webhook.enable", early.after, "enabled")
+    assert (late.action, late.after) == ("webhook.enable", "enabled")
     assert told(db, listening.account_id) == ["webhook.enable", "webhook.disable"]
 
 
@@ -123,9 +123,28 @@ def test_an_endpoint_is_removed_and_a_second_removal_is_quiet(
         assert "It has no webhook endpoint." in page
     assert visitor.get(path).status_code == 404
     [entry] = logged(db)
-    assert (entry.action, entry.before, entry.after) == ("webhook.remove", "enabled", None)
+    before = f"enabled, {listening.url}"
+    assert (entry.action, entry.before, entry.after) == ("webhook.remove", before, None)
     refused = visitor.post(path, {"do": "disable", **X})
     assert refused.status_code == 404
+
+
+def test_the_query_of_an_address_stands_on_no_page_and_in_no_log(
+    visitor: Visitor, db: Database, listening: WebhookEndpoint
+) -> None:
+    sign_in_operator(visitor, db)
+    address = listening.url.partition("?")[0]
+    with db.write() as tx:
+        is_it = webhook_endpoints.c.id == listening.id
+        values = {"url": f"{address}?token=s3cr3t"}
+        tx.execute(webhook_endpoints.update().where(is_it).values(values))
+    account, path = page_of(db, listening.account_id), path_of(db, listening)
+    for page in (account, f"{account}/webhooks", path):
+        text = visitor.get(page).text
+        assert (f"{address}?…" in text, "s3cr3t" in text) == (True, False), page
+    visitor.post(path, {"do": "remove", **X})
+    [entry] = logged(db)
+    assert entry.before == f"enabled, {address}?…"
 
 
 def test_what_is_so_already_is_told_of_quietly(

@@ -53,6 +53,8 @@ def watch_wallet(tx: Connection, account: str, credits_min: int) -> WatchedWalle
         found = accounts.find(tx, account)
     except (NotFound, InvalidRequest) as none:
         raise invalid_field("account", f"was not found: {none}") from none
+    if found.closed_at_ms is not None:
+        raise invalid_field("account", "is closed: nothing is charged to its wallet any more")
     if not 1 <= credits_min <= CREDITS_MAX:
         allowed = f"1 to {CREDITS_MAX}{refused_number(credits_min)}"
         raise invalid_field("credits", f"must be a whole number, {allowed}")

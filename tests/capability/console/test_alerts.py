@@ -2,7 +2,7 @@
 
 import re
 
-from heliograph import alerts, users
+from heliograph import accounts, alerts, users
 from heliograph.alerts import AlertKind
 from heliograph.alerts.rules import rule_of
 from heliograph.base import clock
@@ -158,6 +158,20 @@ def test_a_recipient_is_added_after_a_fresh_sign_in_only(db: Database, visitor: 
         assert alerts.all_recipients(tx) == []
     rules = as_it_is(db) | {"backlog_threshold": "120"}
     assert visitor.post(PAGE, rules).status_code == 303
+
+
+def test_the_wallet_of_a_closed_account_is_not_watched(
+    db: Database, visitor: Visitor, amina_id: str
+) -> None:
+    sign_in_operator(visitor, db)
+    visitor.get(PAGE)
+    with db.write() as tx:
+        accounts.close(tx, amina_id, now_ms=clock.now_ms())
+    form = {"do": "watch", "account": "amina", "credits": "5"}
+    refused = visitor.post(f"{PAGE}/wallets", form)
+    assert (refused.status_code, "is closed: nothing is charged" in refused.text) == (400, True)
+    with db.read() as tx:
+        assert alerts.all_watched(tx) == []
 
 
 def test_a_wallet_is_watched_and_no_more(db: Database, visitor: Visitor, amina_id: str) -> None:

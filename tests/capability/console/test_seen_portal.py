@@ -104,6 +104,17 @@ def test_who_looks_sees_the_pages_and_no_route_changes_or_reveals_anything(
     assert contents(db) == before
 
 
+def test_a_portal_of_a_closed_account_says_that_it_is_closed(
+    visitor: Visitor, db: Database, amina_id: str, there: There
+) -> None:
+    sign_in_operator(visitor, db)
+    with db.write() as tx:
+        accounts.close(tx, amina_id, now_ms=clock.now_ms())
+    page = visitor.get(begin(visitor, there.account)).text
+    assert "This account is closed: it can read, but change nothing." in page
+    assert "suspended: it can" not in page
+
+
 @pytest.mark.parametrize("part", ["/keys/new", "/webhooks/new", "/contacts/export", "/money/buy"])
 def test_a_page_that_leads_to_a_secret_or_a_file_says_why_it_does_not(
     visitor: Visitor, db: Database, there: There, part: str

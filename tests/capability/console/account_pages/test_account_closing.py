@@ -137,6 +137,17 @@ def test_what_is_owed_is_listed_in_order_with_where_it_is_cleared(
     assert list(logged(db)) == []
 
 
+def test_who_may_not_pay_a_wallet_out_reads_who_may(
+    visitor: Visitor, db: Database, amina_id: str
+) -> None:
+    sign_in_operator(visitor, db, OperatorRole.SUPPORT)
+    grant(db, amina_id, credits=7)
+    page = visitor.get(path_of(db, amina_id)).text
+    assert "Somebody whose role may change money pays it out." in page
+    assert "Pay its wallet out" not in page
+    assert f"heliograph account pay-out {text_of(db, amina_id)}" in page
+
+
 def test_of_many_events_that_wait_for_an_endpoint_a_hundred_are_counted(
     visitor: Visitor, db: Database, kofi_id: str
 ) -> None:

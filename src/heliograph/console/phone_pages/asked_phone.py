@@ -1,5 +1,6 @@
 """Reads the phone, the account and the mode that a page or a form about a phone names."""
 
+import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -20,6 +21,7 @@ from heliograph.text.phones_in_text import Quoted
 
 ACCOUNT: Final = "account"
 _OF_PHONE: Final = ("phone", "country_code", "sender")
+DIALLED_AT_HOME: Final = re.compile(r"\D*0[^0]", re.ASCII)  # with 00 it is dialled from abroad
 
 
 class NamedPhone(NamedTuple):
@@ -59,6 +61,10 @@ def request_of(fields: Mapping[str, str], account: Account | None) -> OptOutRequ
     body = {name: text for name in _OF_PHONE if (text := fields.get(name, "").strip())}
     if "country_code" in body:
         body["country_code"] = body["country_code"].upper()
+    elif account is None and DIALLED_AT_HOME.match(body.get("phone", "")):
+        raise invalid_field(
+            "phone", "begins with 0, so name the country in which it is dialled, or an account"
+        )
     return opt_outs.read_opt_out_request(body, account.country_code if account else "")
 
 

@@ -41,6 +41,9 @@ def test_a_phone_is_read_as_people_write_it(auditor: Visitor) -> None:
     ):
         page = auditor.get(PATH, params=asked)
         assert (page.status_code, f"{field}-error" in page.text) == (400, True), asked
+    said = "begins with 0, so name the country in which it is dialled"
+    assert said in auditor.get(PATH, params={"phone": LOCAL}).text
+    assert said not in auditor.get(PATH, params={"phone": "0012"}).text
 
 
 def test_it_says_which_accounts_the_phone_has_opted_out_of_and_of_which_senders(

@@ -56,6 +56,14 @@ def test_a_role_is_either_in_an_account_or_in_the_console(
         assert users.page(tx, limit=1) == []
 
 
+@pytest.mark.parametrize("take", ["add {} --operator auditor", "remove {} --operator"])
+def test_the_last_admin_is_refused_at_the_option_that_was_given(run: Run, take: str) -> None:
+    run(*typed("user add kofi@example.com --operator admin"))
+    refused = run(*typed(f"user {take.format('kofi@example.com')}"))
+    assert "--operator must stay admin" in refused.err
+    assert "--role" not in refused.err
+
+
 def test_who_is_no_operator_cannot_be_removed_as_one(run: Run, amina_id: str) -> None:
     run(*typed("user add ama@example.com --account amina --role owner"))
     refused = run(*typed("user remove ama@example.com --operator"))

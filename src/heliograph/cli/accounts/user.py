@@ -1,5 +1,6 @@
 """Defines the commands `heliograph user …`."""
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,8 @@ from heliograph.cli.output import show, show_list
 from heliograph.cli.values import LISTED_MAX, Past, WholeNumber, page_options
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sqlalchemy.engine import Connection
 
     from heliograph.users import User
@@ -33,6 +36,18 @@ def _require_either(account: str | None, operator: object) -> None:
             "Say where the role is: give --account, or --operator for the operator's console, and"
             " not both."
         )
+
+
+@contextmanager
+def _refused_at_operator() -> "Iterator[None]":
+    """Says of a role in the console that is refused that it is that of --operator."""
+    from heliograph.base.errors import InvalidRequest
+    from heliograph.base.short_texts import invalid_field
+
+    try:
+        yield
+    except InvalidRequest as refused:
+        raise invalid_field("operator", refused.fields[0].message) from refused
 
 
 def _record(tx: "Connection", user: "User") -> dict[str, Any]:
@@ -107,7 +122,8 @@ def add(
         if account_id is not None and role is not None:
             users.set_role(tx, user.id, account_id, users.Role(role), now_ms=now_ms)
         elif operator is not None:
-            operators.set_role(tx, user.id, users.OperatorRole(operator), now_ms=now_ms)
+            with _refused_at_operator():
+                operators.set_role(tx, user.id, users.OperatorRole(operator), now_ms=now_ms)
         secret = sign_ins.make_link(tx, user.id, now_ms=now_ms)
         record = _record(tx, user)
     show(run, {"id": record.pop("id"), "link": _link(run, secret), **record})
@@ -198,7 +214,8 @@ def remove(run: CommandRun, user: str, account: str | None, operator: bool) -> N
         if account is not None:
             users.remove_member(tx, found.id, accounts.find(tx, account).id)
         else:
-            operators.remove(tx, found.id)
+            with _refused_at_operator():
+                operators.remove(tx, found.id)
         record = _record(tx, found)
     show(run, record)
 

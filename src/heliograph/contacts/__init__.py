@@ -20,6 +20,7 @@ from heliograph.contacts.opt_out_history import (
     opt_out_history,
 )
 from heliograph.contacts.search import NEEDLE_MAX, newest, search
+from heliograph.contacts.search_buckets import lock_contacts
 from heliograph.contacts.store import delete, update, upsert
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "export_file",
     "fields",
     "import_file",
+    "lock_contacts",
     "newest",
     "opt_out_history",
     "page",

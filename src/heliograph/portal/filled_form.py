@@ -7,8 +7,9 @@ nothing is done: the user sees the form again, and sends it or not.
 import base64
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from typing import Any, Final
 
 from starlette.responses import Response
@@ -26,6 +27,8 @@ NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,15})?", re.ASCII)
 KEPT_MS: Final = 30 * 60_000  # enough to find a phone, or to wait for a mail with a link
 KEPT_OCTETS_MAX: Final = 3_800  # a browser keeps 4,096 with the name and what stands beside it
 PURPOSE: Final = "kept form"
+SHOWN: Final = "shown_"  # how the names of fields begin that say what the form has shown
+SHOWN_MAX: Final = 64  # characters of such a field; a longer value is known by its hash
 # what proves who somebody is, or belongs to one page alone; never kept, not even encrypted
 NEVER_KEPT: Final = frozenset(("password", "code", "answer", TOKEN_FIELD, ONCE_FIELD))
 
@@ -53,6 +56,38 @@ def with_numbers(body: Mapping[str, Any], *fields: str) -> dict[str, Any]:
         if name in body and NUMBER.fullmatch(digits := "".join(body[name].split()))
     }
     return {**body, **numbers}
+
+
+def with_shown(stored: Mapping[str, str]) -> dict[str, str]:
+    """Returns what a form is filled in with, and beside it what its hidden fields say that it has
+    shown (`shown_fields` of components.html).
+    """
+    return {**stored, **{f"{SHOWN}{field}": _as_shown(value) for field, value in stored.items()}}
+
+
+def left_as_shown(form: Mapping[str, str], fields: Iterable[str]) -> set[str]:
+    """Returns which of these fields hold what the form has shown. Whoever has sent it did not
+    change them, and somebody else may have done so meanwhile.
+    """
+    return {
+        field for field in fields if form.get(f"{SHOWN}{field}") == _as_shown(form.get(field, ""))
+    }
+
+
+def kept_as_stored(form: Mapping[str, str], stored: Mapping[str, str]) -> dict[str, str]:
+    """Returns the form, with what was left as it has shown it as that is stored now. `stored` is
+    what the form would be filled in with. What is stored no more is left blank.
+    """
+    shown = [name.removeprefix(SHOWN) for name in form if name.startswith(SHOWN)]
+    return {
+        **{name: value for name, value in form.items() if not name.startswith(SHOWN)},
+        **{field: stored.get(field, "") for field in left_as_shown(form, shown)},
+    }
+
+
+def _as_shown(value: str) -> str:
+    lines = "\n".join(value.splitlines())  # browsers send other ends of lines than pages have
+    return lines if len(lines) <= SHOWN_MAX else sha256(lines.encode()).hexdigest()
 
 
 def choice_of(field: str, given: str, choices: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from heliograph.base.errors import FieldError
 from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import invalid_field
 from heliograph.contacts import Contact
+from heliograph.portal.filled_form import kept_as_stored
 
 CUSTOM_FIELD: Final = "custom "  # before the name of each custom field, in a form
 NEW_NAME: Final = "new_name_"
@@ -57,6 +58,17 @@ def body_of_change(form: Mapping[str, str]) -> dict[str, Any]:
         **{name: form.get(name, "").strip() or None for name in _TEXTS},
         "tags": tags or None,
         "custom": _custom(form) or None,
+    }
+
+
+def kept_as_now(form: Mapping[str, str], contact: Contact) -> dict[str, str]:
+    """Returns the form that changes a contact. What was left as the form has shown it, and what it
+    has not shown, is as the contact has it now.
+    """
+    stored = fields_of(contact)
+    return {
+        **{field: stored[field] for field, _ in custom_fields(stored)},
+        **kept_as_stored(form, stored),
     }
 
 

@@ -24,7 +24,7 @@ from heliograph.contacts import (
     ContactPatch,
 )
 from heliograph.portal.contact_pages import contact_form
-from heliograph.portal.filled_form import choice_of
+from heliograph.portal.filled_form import choice_of, with_shown
 from heliograph.portal.list_page import ListPage, list_page
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, RemovedAlready, page, redirect
@@ -144,7 +144,9 @@ def show_contact(
     own_contact = _of_account(tx, request, visit)
     wrong = contact_form.form_errors_of(errors)
     is_typed = bool(errors) or request.sent.form.get("do") == "change"
-    typed = request.sent.form if is_typed else contact_form.fields_of(own_contact.contact)
+    typed = (
+        request.sent.form if is_typed else with_shown(contact_form.fields_of(own_contact.contact))
+    )
     return page(
         "contact.html",
         request,
@@ -164,13 +166,16 @@ def show_contact(
 
 
 def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
-    """Does what a button of a contact's page asks for, as PUT /contacts/{id} does. Raises NotFound,
-    and InvalidRequest.
+    """Does what a button of a contact's page asks for, as PUT /contacts/{id} does. What was left as
+    the form has shown it stays as it is now. Raises NotFound, and InvalidRequest.
     """
     own_contact, form = _of_account(tx, request, visit), request.sent.form
+    contacts.lock_contacts(tx, own_contact.owner)
+    own_contact = _of_account(tx, request, visit)
     match form.get("do"):
         case "change":
-            body = contact_form.body_of_change(form)
+            filled = contact_form.kept_as_now(form, own_contact.contact)
+            body = contact_form.body_of_change(filled)
             contact_request = contacts.read_contact_request(
                 body, phone_required=False, home_country=visit.account.country_code
             )

@@ -16,7 +16,7 @@ from heliograph import accounts
 from heliograph.accounts import Account
 from heliograph.base.errors import FieldError
 from heliograph.base.short_texts import shorten
-from heliograph.portal.filled_form import body_of, with_numbers
+from heliograph.portal.filled_form import kept_as_stored, with_numbers, with_shown
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit
@@ -24,7 +24,6 @@ from heliograph.users import Right
 
 TOLD_MAX: Final = 110  # characters of a value in the audit log, which holds two of them
 FIELDS: Final = ("name", "country_code", "time_zone", "countries", "daily_credits")
-SHOWN: Final = "shown_"  # how the names of fields begin that say what the form has shown
 
 
 def show_settings(
@@ -39,8 +38,7 @@ def show_settings(
         visit=visit,
         account=account,
         id=accounts.text_id(account),
-        typed=request.sent.form or _filled_with(account) | _shown(account),
-        fields=FIELDS,
+        typed=request.sent.form or with_shown(_filled_with(account)),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
         may_change=visit.may(Right.SETTINGS),
@@ -71,12 +69,9 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
 
 def _body(request: PageRequest, account: Account) -> dict[str, Any]:
     """Returns what was filled in, with the countries one by one, whatever stands between them."""
-    sent, now = request.sent.form, _filled_with(account)
-    left = {field for field in FIELDS if sent.get(f"{SHOWN}{field}") == sent.get(field, "")}
-    typed = {name: value for name, value in body_of(request).items() if name in FIELDS}
-    kept = {field: now[field] for field in left if now[field]}
-    filled = {name: value for name, value in typed.items() if name not in left} | kept
-    body = with_numbers(filled, "daily_credits")
+    filled = kept_as_stored(request.sent.form, _filled_with(account))
+    given = {name: typed for name in FIELDS if (typed := filled.get(name, "").strip())}
+    body = with_numbers(given, "daily_credits")
     if "countries" in body:
         body["countries"] = body["countries"].upper().replace(",", " ").split() or None
     return body
@@ -90,11 +85,6 @@ def _filled_with(account: Account) -> dict[str, str]:
         "countries": ", ".join(account.countries or ()),
         "daily_credits": "" if account.daily_credits is None else str(account.daily_credits),
     }
-
-
-def _shown(account: Account) -> dict[str, str]:
-    """Returns what the form shows, as its hidden fields say it again."""
-    return {f"{SHOWN}{field}": value for field, value in _filled_with(account).items()}
 
 
 def _changes_in_words(before: Account, after: Account) -> list[str]:

@@ -10,7 +10,7 @@ from heliograph import wallet
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import REQUIRED
 from heliograph.base.short_texts import invalid_field
-from heliograph.portal.filled_form import body_of, with_numbers
+from heliograph.portal.filled_form import kept_as_stored, with_numbers, with_shown
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit
@@ -19,6 +19,7 @@ from heliograph.wallet import Wallet, money
 from heliograph.wallet import request as wallet_request
 
 FIELDS: Final = ("low_balance_credits", "low_balance_amount")
+NEVER: Final = "never"  # how the audit log says that there is no threshold
 
 
 def show_form(
@@ -34,26 +35,33 @@ def show_form(
         status=400 if errors else 200,
         visit=visit,
         wallet=held,
-        typed=request.sent.form or _stored_thresholds(held),
+        typed=request.sent.form or with_shown(_stored_thresholds(held)),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
     )
 
 
 def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
-    """Sets both thresholds, and shows the wallet. Raises InvalidRequest, and NotFresh."""
+    """Sets both thresholds, and shows the wallet. One that was left as the form has shown it stays
+    as it is now: somebody else may have changed it meanwhile. Raises InvalidRequest, and NotFresh.
+    """
     visit.require_fresh(request.now_ms)
     for name in FIELDS:
         if name not in request.sent.form:  # blank means never, and not there means nothing
             raise invalid_field(name, REQUIRED)
-    body = body_of(request)
-    given: dict[str, str] = {name: body[name] for name in FIELDS if name in body}
-    held = wallet.wallet_of(tx, visit.account.id)
+    held = wallet.lock_wallet(tx, visit.account.id)
+    before = _stored_thresholds(held)
+    filled = kept_as_stored(request.sent.form, before)
+    given = {name: typed for name in FIELDS if (typed := filled[name].strip())}
     thresholds = wallet_request.read_thresholds(with_numbers(given, *FIELDS), held.currency)
-    wallet.set_low_balance(tx, visit.account.id, thresholds)
-    if _stored_thresholds(wallet.wallet_of(tx, visit.account.id)) != _stored_thresholds(held):
-        detail = "; ".join(f"{name}: {value}" for name, value in given.items())
-        visit.audit(tx, request, "low_balance.change", detail=detail or "both: never")
+    after = _stored_thresholds(wallet.set_low_balance(tx, visit.account.id, thresholds))
+    changes = [
+        f"{name}: {before[name] or NEVER} → {after[name] or NEVER}"
+        for name in FIELDS
+        if before[name] != after[name]
+    ]
+    if changes:
+        visit.audit(tx, request, "low_balance.change", detail="; ".join(changes))
     return redirect(f"{visit.home}/money", DoneNotice.SAVED)
 
 

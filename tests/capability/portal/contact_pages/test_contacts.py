@@ -13,6 +13,7 @@ from heliograph.accounts import quotas
 from heliograph.database.database import Database
 from heliograph.users import Role
 from tests.support.factories import open_account, phones
+from tests.support.portal.hostile import forms_of
 from tests.support.portal.stored_contacts import path_of, stored, those_of
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
@@ -111,6 +112,34 @@ def test_a_contact_is_added_and_changed_with_all_that_it_has(
     assert (changed.id, changed.phone, changed.name) == (made.id, "233201234568", None)
     assert (changed.email, changed.tags) == ("kofi@example.com", ())
     assert changed.custom == {"city": "Accra"}
+
+
+def test_a_form_puts_nothing_back_that_a_program_has_changed_meanwhile(
+    visitor: Visitor, db: Database, amina_id: str, home: str
+) -> None:
+    long = "a long value " * 30
+    custom = {"city": "Accra", "note": long, "old": "1", "mine": "1"}
+    made = stored(db, amina_id, name="Kofi", tags=["vip", "new"], custom=custom)
+    path = path_of(home, made)
+    page = visitor.get(path)
+    [hidden] = (form.hidden for form in forms_of(page.text) if "shown_phone" in form.hidden)
+    as_shown = hidden | form_of(page) | {"tags": "vip\r\nnew", "do": "change"}
+    theirs = {
+        "name": "Kofi Mensah",
+        "tags": "vip",
+        "custom city": "Kumasi",
+        "custom note": long.upper(),
+        "custom old": "",
+        "new_name_1": "region",
+        "new_value_1": "Ashanti",
+    }
+    assert visitor.post(path, as_shown | theirs).status_code == 303
+    mine = {"email": "kofi@example.com", "custom mine": ""}
+    assert visitor.post(path, as_shown | mine).status_code == 303
+    [changed] = those_of(db, amina_id)
+    assert (changed.name, changed.email) == ("Kofi Mensah", "kofi@example.com")
+    assert changed.tags == ("vip",)
+    assert changed.custom == {"city": "Kumasi", "note": long.upper().strip(), "region": "Ashanti"}
 
 
 def test_a_phone_that_is_there_is_changed_and_nothing_that_is_blank(

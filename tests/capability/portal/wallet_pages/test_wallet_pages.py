@@ -9,12 +9,15 @@ from collections.abc import Callable
 import pytest
 
 from heliograph import wallet
+from heliograph.accounts import audit_log
 from heliograph.base import clock
+from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.users import Role
 from heliograph.wallet import Figures, ledger, prices
 from heliograph.wallet.wallet import Wallet
 from tests.support.factories import grant, open_account
+from tests.support.portal.hostile import forms_of
 from tests.support.portal.visitor import EMAIL, Visitor
 
 Held = Callable[[], Wallet]
@@ -162,6 +165,24 @@ def test_thresholds_are_set_and_cleared(visitor: Visitor, held: Held, home: str)
     assert visitor.post(path, dict.fromkeys(fields, "")).status_code == 303
     assert (held().low_balance_credits, held().low_balance_amount_minor) == (None, None)
     assert "warned below" not in visitor.get(f"{home}/money").text
+
+
+def test_a_threshold_that_was_left_as_shown_stays_as_somebody_else_has_set_it(
+    visitor: Visitor, db: Database, amina_id: str, held: Held, home: str
+) -> None:
+    path = f"{home}/money/low"
+    [form] = (form for form in forms_of(visitor.get(path).text) if form.action == path)
+    as_shown = form.hidden | {"low_balance_credits": "100", "low_balance_amount": ""}
+    theirs, mine = {"low_balance_credits": "250"}, {"low_balance_amount": "40.5"}
+    assert visitor.post(path, as_shown | theirs).status_code == 303
+    assert visitor.post(path, as_shown | mine).status_code == 303
+    assert (held().low_balance_credits, held().low_balance_amount_minor) == (250, 4_050)
+    with db.read() as tx:
+        stored = audit_log.page(tx, amina_id, PageWanted(2, None))
+    assert [each.entry.detail for each in stored] == [
+        "low_balance_amount: never → 40.50",
+        "low_balance_credits: 100 → 250",
+    ]
 
 
 @pytest.mark.judged_in_python

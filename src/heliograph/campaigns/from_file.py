@@ -151,7 +151,9 @@ def _no_recipients_left(reading: _NumbersRead) -> str:
     if not reading.bad_rows:
         return "The file holds no numbers."
     first = reading.bad_rows[0]
-    return f"None of the file's {reading.rows} lines can be sent to; line {first.line} {first.why}."
+    return (
+        f"None of the file's {reading.rows:,} lines can be sent to; line {first.line} {first.why}."
+    )
 
 
 def _remove(tx: Connection, campaign: Campaign) -> None:

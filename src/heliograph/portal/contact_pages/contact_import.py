@@ -70,7 +70,8 @@ def store(request: PageRequest) -> Response:
     def begin(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         by = visit.session.user.email
         import_id = stored_import.begin(tx, owner, file, by, now_ms=request.now_ms)
-        visit.audit(tx, request, "contact.import", import_id, f"{file.rows} rows of a file")
+        rows = "1 row of a file" if file.rows == 1 else f"{file.rows:,} rows of a file"
+        visit.audit(tx, request, "contact.import", import_id, rows)
         return redirect(f"{visit.home}/contacts/imports/{import_id}")
 
     # again, if a button of another import was in its way

@@ -197,6 +197,10 @@ OF_ROOMS: Final = (
         "The contacts have more than %(most)s different custom fields: too many columns for a file."
     ),
     marked("The file has more than %(most)s numbers."),
+    marked("None of the file's %(lines)s lines can be sent to; line %(line)s %(why)s."),
+    # of imports, in the audit log
+    marked("1 row of a file"),
+    marked("%(count)s rows of a file"),
     marked("The file has %(columns)s columns; allowed: %(most)s."),
     marked("The file has %(columns)s columns; %(most)s are allowed."),
     marked("The file is UTF-16; save it as UTF-8."),

@@ -82,6 +82,25 @@ def test_what_cannot_be_read_makes_no_campaign_and_is_told_at_its_field(
 
 
 @pytest.mark.judged_in_python
+@pytest.mark.parametrize(
+    ("sheet", "why"),
+    [
+        ("phone\n12\n", "(sur 1) ne peut recevoir d’envoi ; la ligne 2 contient '12', qui"),
+        ("phone,city\n,Accra\n", "ne peut recevoir d’envoi ; la ligne 2 n’a pas de numéro"),
+        ("phone\n233201234567,1\n", "la ligne 2 a 2 colonnes ; l’en-tête en a 1"),
+    ],
+)
+def test_why_nobody_of_a_file_gets_a_text_is_said_in_french(
+    visitor: Visitor, home: str, sheet: str, why: str
+) -> None:
+    visitor.get("/portal/language/fr")
+    page = upload(visitor, home, sheet, message="Hi")
+    [told] = re.findall(r'id="file-error">(.*?)</span>', page.text, re.DOTALL)
+    assert why in html.unescape(told).replace("\xa0", " ").replace("\u202f", " ")
+    assert 'lang="en"' not in told
+
+
+@pytest.mark.judged_in_python
 def test_a_file_with_more_numbers_than_a_page_takes_is_refused(
     visitor: Visitor,
     db: Database,

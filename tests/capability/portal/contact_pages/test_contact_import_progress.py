@@ -2,6 +2,7 @@
 without doubling anything.
 """
 
+import html
 import re
 import threading
 
@@ -23,7 +24,7 @@ from tests.support.capability.commands import Run
 from tests.support.factories import open_account, phones
 from tests.support.portal.campaign_pages import words_of
 from tests.support.portal.stored_contacts import send_file, stored, those_of, upload
-from tests.support.portal.visitor import Visitor, home_of
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 STEP = 10
 PHONES = phones(24)
@@ -246,3 +247,18 @@ def test_a_file_that_comes_while_its_account_is_locked_waits_for_that(
         sending.join(1.5)  # for longer than one try waits for a lock
     sending.join()
     assert answered == [303]
+
+
+def test_the_audit_log_says_in_each_language_how_many_rows_a_file_had(
+    visitor: Visitor, db: Database, home: str
+) -> None:
+    begun(visitor, home, f"phone\n{PHONES[0]}\n")
+    assert Imports(db).round()
+    assert "1 row of a file" in said(visitor, f"{home}/audit")
+    begun(visitor, home)
+    assert "30 rows of a file" in said(visitor, f"{home}/audit")
+    visitor.get("/portal/language/fr")
+    told = said(visitor, f"{home}/audit")
+    assert "1 ligne d’un fichier" in told
+    assert "30 lignes d’un fichier" in told
+    assert f"{EMAIL}\xa0: terminée" in html.unescape(visitor.get(f"{home}/contacts/import").text)

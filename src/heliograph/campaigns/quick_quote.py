@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
 
+from heliograph.base import clock
 from heliograph.campaigns import states
 from heliograph.campaigns.audience import members
 from heliograph.campaigns.audience.fill_in import Filling
@@ -14,7 +15,7 @@ from heliograph.campaigns.audience.recipients import AudienceChunk, WrittenRecip
 from heliograph.campaigns.audience.sample import Stratum, price_sample, price_stratum
 from heliograph.campaigns.campaign import Campaign, needs_filling
 from heliograph.database.database import Database
-from heliograph.wallet import wallet_of
+from heliograph.wallet import daily_cap, wallet_of
 
 DIGITS_KEPT: Final = 2  # of an estimated figure: a sample of 1,000 is not that exact
 # People of an audience whose price is exact; more are estimated. A page takes 0.1 s at most for it.
@@ -25,10 +26,13 @@ PRICED_WHEN_ASKED_MAX: Final = 50_000  # 0.9 s at most, for somebody who waits f
 
 
 class QuickQuote(NamedTuple):
-    """Holds a quote, and how many people it was estimated from; None means that it is exact."""
+    """Holds a quote, and how many people it was estimated from; None means that it is exact.
+    `left_today` is what the daily cap leaves of today (UTC); None means that there is no cap.
+    """
 
     quote: Quote
     estimated_from: int | None = None
+    left_today: int | None = None
 
     @property
     def shown(self) -> Quote:
@@ -45,6 +49,14 @@ class QuickQuote(NamedTuple):
             credits=rounded(quote.credits),
             credits_available=quote.credits_available,
         )
+
+    @property
+    def first_day_credits(self) -> int | None:
+        """Returns the credits that the daily cap lets the campaign spend today (UTC), if it takes
+        more; then it goes on tomorrow.
+        """
+        left = self.left_today
+        return left if left is not None and self.shown.credits > left else None
 
     @property
     def can_be_exact(self) -> bool:
@@ -76,6 +88,7 @@ def quick_quote(db: Database, campaign: Campaign, *, may_take_longer: bool = Fal
     with db.read() as tx:
         pricing = pricing_of(tx, campaign)
         available = wallet_of(tx, campaign.account_id).sms_credits
+        left_today = daily_cap.left_of_account(tx, campaign.account_id, clock.now_ms())
         estimated_from = None
         if _people_up_to(tx, campaign, exact_up_to + 1) > exact_up_to:
             estimated_from = price_sample(tx, campaign, pricing)
@@ -84,7 +97,7 @@ def quick_quote(db: Database, campaign: Campaign, *, may_take_longer: bool = Fal
             price_stratum(campaign.template, Stratum(1, people), pricing)
         else:
             pricing.add(_add_up(tx, campaign, pricing.digits), Filling(campaign.template))
-    return QuickQuote(pricing.quote(available), estimated_from)
+    return QuickQuote(pricing.quote(available), estimated_from, left_today)
 
 
 def rounded(figure: int) -> int:

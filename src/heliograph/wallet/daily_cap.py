@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts import by_id
+from heliograph.accounts.tables import accounts
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import RateLimited
 from heliograph.wallet.tables import wallets
@@ -15,6 +16,10 @@ from heliograph.wallet.tables import wallets
 _COUNTED: Final = sa.select(
     wallets.c.spent_day, wallets.c.spent_credits, wallets.c.moved_day, wallets.c.moved_credits
 )
+
+_CAP_AND_SPENT: Final = sa.select(
+    wallets.c.spent_day, wallets.c.spent_credits, accounts.c.daily_credits
+).join_from(wallets, accounts, accounts.c.id == wallets.c.account_id)
 
 
 class DailyCapReached(RateLimited):
@@ -35,6 +40,16 @@ def left_today(cap: int | None, spent: int) -> int | None:
     `spent` is today's. It is below zero when the cap was lowered since.
     """
     return None if cap is None else cap - spent
+
+
+def left_of_account(tx: Connection, account_id: str, now_ms: int) -> int | None:
+    """Returns what `left_today` says of an account (raw id), without a lock. It is never below
+    zero.
+    """
+    row = tx.execute(_CAP_AND_SPENT.where(wallets.c.account_id == account_id)).one()
+    spent = counted_today(row.spent_day, row.spent_credits, now_ms)
+    left = left_today(row.daily_credits, spent)
+    return None if left is None else max(0, left)
 
 
 def refusal_to_spend(

@@ -55,7 +55,7 @@ def test_a_few_among_many_contacts_are_priced_exactly_and_shown(
 ) -> None:
     for tags in (["few"], ["few", "none"], ['"few"'], ["fe"]):
         draft = write_down(db, amina_id, tags=tags, message=TEXT)
-        assert campaigns.quick_quote(db, draft) == (campaigns.estimate(db, draft), None)
+        assert campaigns.quick_quote(db, draft)[:2] == (campaigns.estimate(db, draft), None)
     few = write_down(db, amina_id, tags=["few"], message=TEXT)
     quote = campaigns.quick_quote(db, few).quote
     assert (quote.recipients, quote.opted_out, quote.segments) == (9, 1, 11)
@@ -117,7 +117,7 @@ def test_the_numbers_of_a_long_file_are_estimated_too(db: Database, amina_id: st
     assert quick.quote.recipients == exact.recipients == 6_000
     assert quick.quote.segments == pytest.approx(exact.segments, rel=0.05)
     short = write_down_file(db, amina_id, lines[:20], columns="phone,why", message="A{why}B")
-    assert campaigns.quick_quote(db, short) == (campaigns.estimate(db, short), None)
+    assert campaigns.quick_quote(db, short)[:2] == (campaigns.estimate(db, short), None)
 
 
 @pytest.mark.usefixtures("crowd")
@@ -137,7 +137,7 @@ def test_whoever_asks_for_the_exact_price_gets_it(
     for draft in drafts:
         assert campaigns.quick_quote(db, draft).estimated_from is not None
         exact = campaigns.quick_quote(db, draft, may_take_longer=True)
-        assert exact == (campaigns.estimate(db, draft), None)
+        assert exact[:2] == (campaigns.estimate(db, draft), None)
     monkeypatch.setattr(quick_quotes, "PRICED_WHEN_ASKED_MAX", MANY - 1)
     assert campaigns.quick_quote(db, drafts[0], may_take_longer=True).estimated_from is not None
 

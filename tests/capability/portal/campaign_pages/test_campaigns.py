@@ -13,10 +13,12 @@ import sqlalchemy as sa
 from heliograph import accounts, campaigns, senders
 from heliograph.accounts import audit_log
 from heliograph.base import clock
+from heliograph.base.clock import DAY_MS
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.users import Role
 from heliograph.wallet import ledger
+from heliograph.wallet.tables import wallets
 from tests.support.api.service import Loop
 from tests.support.capability.campaigning import Running
 from tests.support.capability.campaigns import (
@@ -114,6 +116,33 @@ def test_what_cannot_be_launched_says_why_and_stays_a_draft(
         senders.approve(tx, sender.id, now_ms=clock.now_ms())
     assert visitor.post(f"{path_of(home, dear)}/launch", as_far).status_code == 303
     assert campaigns.start_due(db) == [dear.id]
+
+
+@pytest.mark.usefixtures("ready")
+def test_what_the_daily_cap_leaves_of_today_is_said_before_a_launch(
+    visitor: Visitor, db: Database, amina_id: str, home: str
+) -> None:
+    draft, sandbox = write_down(db, amina_id), write_down(db, amina_id, sandbox=True)
+    today = clock.now_ms() // DAY_MS
+    with db.write() as tx:
+        tx.execute(
+            wallets.update()
+            .where(wallets.c.account_id == amina_id)
+            .values(spent_day=today, spent_credits=2)
+        )
+    said = "the account can still spend {} today. The campaign pauses when"
+    for cap, left in ((None, None), (6, None), (5, "3 credits"), (3, "1 credit"), (1, "0 credits")):
+        with db.write() as tx:
+            accounts.change(tx, amina_id, daily_credits=cap)
+        for path in (path_of(home, draft), f"{path_of(home, draft)}/launch"):
+            page = words_of(visitor.get(path).text)
+            assert ("By its daily cap" in page) == (left is not None)
+            assert left is None or said.format(left) in page
+    assert "By its daily cap" not in visitor.get(f"{path_of(home, sandbox)}/launch").text
+    with db.write() as tx:  # what was spent on another day does not count
+        tx.execute(wallets.update().values(spent_day=today - 1))
+        accounts.change(tx, amina_id, daily_credits=4)
+    assert "By its daily cap" not in visitor.get(f"{path_of(home, draft)}/launch").text
 
 
 @pytest.mark.usefixtures("ready")

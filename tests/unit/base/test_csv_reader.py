@@ -62,9 +62,21 @@ def test_contacts_and_campaigns_read_phones_from_the_same_column(header: str, ph
     assert contact_phones(text) == campaign_phones(text) == [row[phone]]
 
 
-@pytest.mark.parametrize("said", ["sep=;", "SEP=;\r", "\ufeffsep=;", "sep=,", "sep=\t"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "sep=;",
+        "SEP=;\r",
+        "\ufeffsep=;",
+        "sep=,",
+        "sep=\t",
+        '"sep=;"',
+        '\ufeff"sep=,"\r',
+        '"sep=\t"',
+    ],
+)
 def test_a_line_before_the_columns_says_what_stands_between_cells(said: str) -> None:
-    mark = said.rstrip("\r")[-1]
+    mark = said.rstrip('\r"')[-1]
     name = "a" + ",;\t".replace(mark, "") + "b"  # what would be taken for the mark without the line
     text = f"{said}\nphone{mark}name\n233200000000{mark}{name}\n"
     record = list(CsvReader(io.StringIO(text)).records)[-1]

@@ -23,7 +23,7 @@ NOT_UTF_8: Final = "is not UTF-8"
 # a byte order mark of UTF-16, where octets that are not UTF-8 were read as lone surrogates
 _UTF_16: Final = ("\udcff\udcfe", "\udcfe\udcff")
 _WORKBOOK: Final = "PK\x03\x04"  # how a ZIP file begins, and an XLSX or ODS workbook is one
-_DELIMITER_LINE: Final = re.compile(r"sep=([,;\t])\r?\n?", re.IGNORECASE)
+_DELIMITER_LINE: Final = re.compile(r'("?)sep=(?P<mark>[,;\t])\1\r?\n?', re.IGNORECASE)
 
 
 def text_of(octets: IO[bytes]) -> TextIO:
@@ -36,7 +36,8 @@ def text_of(octets: IO[bytes]) -> TextIO:
 class CsvReader:
     """Reads the text of a file, as `text_of` has returned it. `records` are those that hold
     something, with the cells as they stand there; `delimiter` was found in the first line that
-    holds something. A line `sep=;` before all others says which it is, as spreadsheets write it.
+    holds something. A line `sep=;` before all others, also in quotes, says which it is, as
+    spreadsheets write it.
 
     Raises InvalidRequest for a file in UTF-16, and while it is read for a line of more than
     LINE_MAX characters and where records cannot be told apart any more.
@@ -55,7 +56,9 @@ class CsvReader:
         while first and not first.strip() and len(begin) < EMPTY_LINES_MAX:
             begin.append(first := next(lines, ""))
         self.delimiter = (
-            said[1] if said else max(DELIMITERS, key=lambda delimiter: _fitness(first, delimiter))
+            said["mark"]
+            if said
+            else max(DELIMITERS, key=lambda delimiter: _fitness(first, delimiter))
         )
         self.records = _skip_empty(read_records(chain(begin, lines), self.delimiter))
 

@@ -32,6 +32,8 @@ SHOWN_MAX: Final = 64  # characters of such a field; a longer value is known by 
 # what proves who somebody is, or belongs to one page alone; never kept, not even encrypted
 NEVER_KEPT: Final = frozenset(("password", "code", "answer", TOKEN_FIELD, ONCE_FIELD))
 
+WAS_TYPED: Final = "password_typed"  # a password was, and has to be typed again
+
 
 def body_of(request: PageRequest) -> dict[str, str]:
     """Returns the fields that were filled in, as a body of the API has them: a field that is left
@@ -109,6 +111,8 @@ def seal_form(request: PageRequest, user_id: str) -> str:
     is_typed = bool(fields.keys() - {"do"})
     if not is_typed or not f"{request.url_path}/".startswith(f"{page_path}/"):
         return ""
+    if request.sent.form.get("password"):
+        fields[WAS_TYPED] = "yes"
     until_ms = request.now_ms + KEPT_MS
     content = encode(
         {"user": user_id, "page": request.page, "until_ms": until_ms, "fields": fields}

@@ -10,7 +10,7 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Form
 from heliograph.carriers import Carrier, check_settings
 from heliograph.console.carrier_pages.carrier_form import COUNT_MAX, TEXT_MAX, TPS_MAX
-from heliograph.portal.filled_form import body_of, with_numbers
+from heliograph.portal.filled_form import WAS_TYPED, body_of, with_numbers
 from heliograph.portal.page_request import PageRequest
 
 NUMBERS: Final = ("port", "binds", "window", "tps", "unmatched_max")
@@ -20,7 +20,6 @@ FIELDS: Final = (*TEXTS, *NUMBERS, *PAIRS, *check_settings.CHOICES, "tls", "stat
 UNMATCHED_MAX: Final = 1_000_000_000  # the carrier's own rule is tighter
 # what a trial tries: when none of them changes, nobody is called
 OF_BIND: Final = frozenset(("host", "port", "system_id", "tls", "system_type", "bind"))
-WAS_TYPED: Final = "password_typed"  # a refused form had one, which is not shown again
 FROM_SENDER: Final = "auto"  # a pair that follows from the sender's form
 
 NOT_KEPT: Final = (

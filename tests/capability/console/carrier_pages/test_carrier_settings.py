@@ -18,7 +18,7 @@ from heliograph.users.sign_ins import FRESH_MS
 from tests.support.capability.commands import Run
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import SECRET_KEY, open_carrier
-from tests.support.portal.visitor import Visitor, shown_in
+from tests.support.portal.visitor import SITE, Visitor, shown_in
 from tests.support.services import free_port
 from tests.support.wire.smsc_peer import Smsc, running_smsc
 
@@ -166,6 +166,20 @@ def test_a_password_of_a_refused_form_is_typed_again_before_anything_is_saved(
     assert password_of(db) == NEW_PASSWORD
     visitor.get(PATH)
     assert "password_typed" not in visitor.page.text, "who opens the page anew keeps the stored one"
+
+
+def test_a_form_that_is_kept_for_a_sign_in_says_that_a_password_was_typed(
+    visitor: Visitor, db: Database, carrier: str
+) -> None:
+    sign_in_operator(visitor, db)
+    form = filled(visitor) | {"window": "20", "password": NEW_PASSWORD}
+    clock.move(FRESH_MS)
+    late = visitor.post(PATH, form, headers={"Referer": f"{SITE}{PATH}"})
+    assert late.status_code == 403
+    page = visitor.get(PATH).text
+    assert "What you typed is filled in below" in page
+    assert 'name="password_typed" value="yes"' in page
+    assert NEW_PASSWORD.strip() not in page
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,11 @@ def test_while_something_is_still_to_be_sent_it_is_refused_in_the_words_of_the_c
     assert page.status_code == 409
     assert "Nothing was erased: 1 message to this number is not sent yet" in page.text
     assert 'value="a letter of 3 May"' in page.text
+    queued = re.search(
+        r'href="(/console/accounts/acc_[^"/]+/queued)">what is queued</a>', page.text
+    )
+    assert queued is not None
+    assert support.get(queued[1]).status_code == 200
     assert names_it(db) == before
     assert list(logged(db)) == []
 

@@ -30,14 +30,26 @@ from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
-from heliograph.users import OperatorRole, Role, User, operators, passkeys, sign_ins, two_step
+from heliograph.users import (
+    OperatorRole,
+    Role,
+    User,
+    mails,
+    operators,
+    passkeys,
+    sign_ins,
+    two_step,
+)
 
 ACCOUNTS_SHOWN_MAX: Final = 50
 NOT_SHOWN: Final = (
     "This service sends no mail, so whoever makes the link sees it. Only an admin of the console"
     " does that."
 )
-PLENTY: Final = "So many links of this user are valid or on their way that no more is mailed now."
+PLENTY: Final = (
+    f"No more is mailed now, because {mails.MAILED_LINKS_MAX} links of this user are valid or on"
+    " their way. A link is valid until it is used, and for a day at most."
+)
 
 
 class RoleOfUser(NamedTuple):

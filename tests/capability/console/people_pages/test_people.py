@@ -116,7 +116,9 @@ def test_a_link_is_mailed_and_not_shown_where_the_service_sends_mail(
     path = f"/console/people/{users.text_id(user_named(db, YAW))}/link"
     for _ in range(4):
         assert support.post(path, WHY).status_code == 303
-    assert "So many links of this user" in support.post(path, WHY).text
+    refused = support.post(path, WHY).text
+    assert "5 links of this user are valid or on their way" in refused
+    assert "until it is used, and for a day at most" in refused
 
 
 @pytest.mark.judged_in_python

@@ -122,7 +122,7 @@ def create_listed(
             stored += lock.step(lambda tx: store(tx, campaign, recipients))  # noqa: B023
             tell(len(batch))
             if reading.rows > most:
-                raise InvalidRequest(f"The file has more than {most} numbers.")
+                raise InvalidRequest(f"The file has more than {most:,} numbers.")
         if not stored:
             raise InvalidRequest(_no_recipients_left(reading))
     except (InvalidRequest, quotas.StorageQuotaReached):

@@ -128,7 +128,7 @@ def _notices(tx: Connection, visit: Visit, held: Wallet) -> list[Attention]:
             text = _("The webhook endpoint %(url)s was disabled.", url=endpoint.url)
             found.append(Attention(text, page_of_it))
         elif endpoint.failing_since_ms is not None:
-            text = _("The webhook endpoint %(url)s does not answer.", url=endpoint.url)
+            text = _("Deliveries to the webhook endpoint %(url)s fail.", url=endpoint.url)
             found.append(Attention(text, page_of_it))
     return found[:NOTICES_MAX]
 

@@ -56,7 +56,7 @@ def test_endpoints_that_fail_are_told_and_lead_to_their_page(
             .values(disabled_at_ms=clock.now_ms(), disabled_reason="gone")
         )
     page = visitor.get(home).text
-    assert "https://failing.example/?a=1&amp;b=2 does not answer." in page
+    assert "Deliveries to the webhook endpoint https://failing.example/?a=1&amp;b=2 fail." in page
     assert "https://gone.example/ was disabled." in page
     assert f'href="{home}/webhooks/{endpoints.text_id(failing.id)}"' in page
     assert "chidi" not in page

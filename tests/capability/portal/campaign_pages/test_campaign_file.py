@@ -108,6 +108,9 @@ def test_a_file_with_more_numbers_than_a_page_takes_is_refused(
     home: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(campaign_file, "NUMBERS_MAX", 1_500)
+    page = upload(visitor, home, "\n".join(phones(1_501)), message="Hi")
+    assert "The file has more than 1,500 numbers" in page.text
     monkeypatch.setattr(campaign_file, "NUMBERS_MAX", 3)
     page = upload(visitor, home, "\n".join(phones(4)), message="Hi")
     assert "The file has more than 3 numbers" in page.text

@@ -74,6 +74,8 @@ def test_a_form_puts_nothing_back_that_somebody_else_has_changed_meanwhile(
         for form in forms_of(visitor.get(f"{home}/settings").text)
         if form.action == f"{home}/settings"
     )
+    only_tighter = "An owner can only make this tighter. Only the operator loosens it again."
+    assert visitor.page.text.count(only_tighter) == 2
     shown = {name.removeprefix("shown_"): form.hidden[name] for name in form.hidden}
     as_shown = form.hidden | {field: shown[field] for field in GIVEN}
     theirs = {"name": "Amina Foods Ltd", "daily_credits": "500", "countries": "GH, NG"}

@@ -9,7 +9,7 @@ from heliograph.pricing.costs import (
     remove_cost,
     set_cost,
 )
-from heliograph.pricing.difference import ChangeKind, RateChange
+from heliograph.pricing.difference import RateChange
 from heliograph.pricing.loss_of_change import change_with_warning, change_without_loss
 from heliograph.pricing.market import Market, SegmentMargin, load_market
 from heliograph.pricing.rate_change import loss_words
@@ -24,7 +24,6 @@ __all__ = [
     "SHEET_ROWS_MAX",
     "BadRow",
     "CarrierCost",
-    "ChangeKind",
     "Costs",
     "Market",
     "RateChange",

@@ -9,7 +9,8 @@ from heliograph.base import clock
 from heliograph.carriers import GENERAL, current_rates
 from heliograph.carriers.tables import rates as stored
 from heliograph.database.database import Database
-from heliograph.pricing import ChangeKind, read_sheet, sheets, write_sheet
+from heliograph.pricing import read_sheet, sheets, write_sheet
+from heliograph.pricing.difference import ChangeKind
 from heliograph.text import country_codes
 
 DESTINATIONS = (

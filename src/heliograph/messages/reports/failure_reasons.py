@@ -12,7 +12,7 @@ from heliograph.messages.tables import messages, sends
 
 FAILURES_LOOKED_AT_MAX: Final = 20_000  # messages
 SENDS_LOOKED_AT_MAX: Final = 4_000  # each has as many messages as get the same text
-_RUNS_AT_ONCE: Final = 50  # a query for each would take most of the time of a page
+_RANGES_AT_ONCE: Final = 50  # a query for each would take most of the time of a page
 
 
 class FailuresFound(NamedTuple):
@@ -24,7 +24,7 @@ class FailuresFound(NamedTuple):
     looked_at: int
 
 
-class _Run(NamedTuple):
+class _IdRange(NamedTuple):
     """Holds the ids of sends that follow each other without a gap, and of their messages, as
     numbers.
     """
@@ -51,19 +51,19 @@ def failures_of(tx: Connection, account_id: str, group_id: int, *, sandbox: bool
         )
         .order_by(sends.c.id.desc())
     )
-    looked_at, runs = 0, list[_Run]()
+    looked_at, ranges = 0, list[_IdRange]()
     for send in tx.execute(of_group.limit(SENDS_LOOKED_AT_MAX)).all():
         if looked_at >= FAILURES_LOOKED_AT_MAX:
             break
         first = int(send.id, 16)
         last = first + send.message_count
-        if runs and runs[-1].first == last + 1:  # they were made together
-            last = runs.pop().last
-        runs.append(_Run(first, last))
+        if ranges and ranges[-1].first == last + 1:  # they were made together
+            last = ranges.pop().last
+        ranges.append(_IdRange(first, last))
         looked_at += send.message_count
     found = Counter[str]()
-    for start in range(0, len(runs), _RUNS_AT_ONCE):
-        within = [run.has(messages.c.id) for run in runs[start : start + _RUNS_AT_ONCE]]
+    for start in range(0, len(ranges), _RANGES_AT_ONCE):
+        within = [each.has(messages.c.id) for each in ranges[start : start + _RANGES_AT_ONCE]]
         of_sends = sa.select(messages.c.error_code, sa.func.count().label("failed")).where(
             sa.or_(*within), messages.c.status == FAILED
         )

@@ -61,7 +61,7 @@ def body_of_change(form: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def kept_as_now(form: Mapping[str, str], contact: Contact) -> dict[str, str]:
+def form_of_change(form: Mapping[str, str], contact: Contact) -> dict[str, str]:
     """Returns the form that changes a contact. What was left as the form has shown it, and what it
     has not shown, is as the contact has it now.
     """

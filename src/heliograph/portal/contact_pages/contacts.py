@@ -174,7 +174,7 @@ def change(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     own_contact = _of_account(tx, request, visit)
     match form.get("do"):
         case "change":
-            filled = contact_form.kept_as_now(form, own_contact.contact)
+            filled = contact_form.form_of_change(form, own_contact.contact)
             body = contact_form.body_of_change(filled)
             contact_request = contacts.read_contact_request(
                 body, phone_required=False, home_country=visit.account.country_code

@@ -37,6 +37,20 @@ def add_a_contact_with_a_wrong_phone(page: Page) -> None:
     expect(page.get_by_text(WRONG)).to_be_visible()
 
 
+def test_a_refused_form_that_is_asked_for_anew_shows_what_is_stored(page: Page) -> None:
+    page.get_by_role("link", name="Settings").click()
+    stored = page.get_by_label("Time zone").input_value()
+    page.get_by_label("Time zone").fill("Mars/Base")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("must be a time zone of the IANA database")).to_be_visible()
+    page.get_by_role("link", name="Settings").click()
+    expect(page.get_by_text("must be a time zone")).to_have_count(0)
+    for _ in range(2):  # as it is also after it was loaded again
+        page.wait_for_timeout(200)
+        expect(page.get_by_label("Time zone")).to_have_value(stored)
+        page.reload()
+
+
 def test_a_refused_form_that_is_loaded_again_is_not_sent_and_stays_filled_in(page: Page) -> None:
     add_a_contact_with_a_wrong_phone(page)
     page.get_by_label("Tags").fill("vip\ngold")

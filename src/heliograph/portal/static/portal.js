@@ -110,7 +110,10 @@ function fillIn(typed) {
   }
 }
 const { pageOfForm } = document.getElementById("main").dataset;
+// Who follows a link to the page asks what is stored: a browser keeps the place's state then, too.
+const [arrival] = performance.getEntriesByType("navigation");
 if (pageOfForm !== undefined) keepTyped(pageOfForm);
+else if (history.state?.typed && arrival?.type === "navigate") history.replaceState({ ...history.state, typed: undefined }, "");
 else if (history.state?.typed) setTimeout(() => fillIn(history.state.typed)); // htmx listens by then
 document.addEventListener("change", () => { if (history.state?.typed) keepTyped(); });
 

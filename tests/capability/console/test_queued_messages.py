@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from heliograph import accounts, users
+from heliograph import accounts
 from heliograph.accounts import audit_log
 from heliograph.base import ids
 from heliograph.base.paging import PageWanted
@@ -13,6 +13,7 @@ from heliograph.database.database import Database
 from heliograph.messages.sweeps import sweep
 from heliograph.users import OperatorEntry, OperatorRole
 from tests.support.capability.sending import House
+from tests.support.console.logs import logged
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import PHONE, phones
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
@@ -32,11 +33,6 @@ def queued(house: House, *to: str, text: str = "hello", taken: bool = False) -> 
 
     asyncio.run(made())
     return [ids.text_of_raw("msg", row.id) for row in house.messages()]
-
-
-def logged(db: Database) -> list[OperatorEntry]:
-    with db.read() as tx:
-        return [each.entry for each in users.operator_entries(tx, PageWanted(20, None))]
 
 
 def path_of(db: Database, account_id: str) -> str:

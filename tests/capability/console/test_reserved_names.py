@@ -1,27 +1,24 @@
 """Operators see which names no account may register, reserve others, and release them."""
 
-from collections.abc import Sequence
-
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, senders, users
+from heliograph import accounts, senders
 from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.errors import InvalidRequest
-from heliograph.base.paging import PageWanted
 from heliograph.console import reserved_names as page_of_names
 from heliograph.database.database import Database
 from heliograph.senders import reserved_names
-from heliograph.users import OperatorEntry, OperatorRole
+from heliograph.users import OperatorRole
+from tests.support.console.logs import LATEST, logged
 from tests.support.console.operators import sign_in_operator
 from tests.support.portal.visitor import Visitor
 
 PATH = "/console/approvals/reserved"
 RELEASE = f"{PATH}/release"
 FORM = {"sender": "MTN", "reason": "the network's own name"}
-LATEST = PageWanted(9, None)
 OTP_SENDER = "HELIOGRAPH"
 
 
@@ -36,11 +33,6 @@ def support(visitor: Visitor, db: Database, amina_id: str) -> Visitor:
 def reserved(db: Database) -> list[tuple[str, str]]:
     with db.read() as tx:
         return [(each.sender, each.reason) for each in reserved_names.of_operator(tx)]
-
-
-def logged(db: Database) -> Sequence[OperatorEntry]:
-    with db.read() as tx:
-        return [each.entry for each in users.operator_entries(tx, LATEST)]
 
 
 def reserve(db: Database, *names: str) -> None:

@@ -1,24 +1,14 @@
 """Reads what the forms about people have shown and written down."""
 
 import re
-from collections.abc import Sequence
 
 import httpx
 
 from heliograph import users
-from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.users import OperatorEntry
 
 YAW = "yaw@example.com"
 WHY = {"reason": "they asked by phone"}
-LATEST = PageWanted(20, None)
-
-
-def logged(db: Database) -> Sequence[OperatorEntry]:
-    """Returns what the operators' log has, newest first."""
-    with db.read() as tx:
-        return [each.entry for each in users.operator_entries(tx, LATEST)]
 
 
 def link_in(page: httpx.Response) -> str:

@@ -9,13 +9,10 @@ from starlette.responses import Response
 
 from heliograph import accounts
 from heliograph.accounts import Account
-from heliograph.base.errors import FieldError, InvalidRequest, NotFound
-from heliograph.base.forms import Query
-from heliograph.base.paging import PageWanted, paging_fields, read_page
-from heliograph.base.short_texts import invalid_field
+from heliograph.base.errors import FieldError, NotFound
 from heliograph.console.asked_mode import SANDBOX, mode_asked
 from heliograph.console.carrier_pages.keyword_words import ACTIONS, in_words, listed_keywords
-from heliograph.console.named_account import account_named
+from heliograph.console.named_account import account_required, read_account_list
 from heliograph.console.navigation import KEYWORDS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -50,16 +47,8 @@ def show_list(
     """Shows the keywords of the account that is named, newest first, and the form that saves one.
     Without an account it asks for one.
     """
-    query = Query(paging_fields(request.sent.query))
-    wanted = read_page(query, most=KEYWORDS_LISTED_MAX)
-    fields, wrong = request.sent.all_fields, list(errors)
-    account = None
-    try:
-        query.finish()
-        account = _account(tx, fields)
-    except InvalidRequest as refused:
-        wrong += [each for each in refused.fields if each not in wrong]
-        wanted = PageWanted(KEYWORDS_LISTED_MAX, None)
+    fields = request.sent.all_fields
+    account, wanted, wrong = read_account_list(tx, request, errors, most=KEYWORDS_LISTED_MAX)
     found: list[Keyword] = []
     if account is not None:
         found = keywords_page(tx, _owner(account, fields), wanted)
@@ -87,9 +76,7 @@ def save(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response
     """
     body = body_of(request)
     reason = reason_of(request)
-    account = _account(tx, body)
-    if account is None:
-        raise invalid_field("account", "is required")
+    account = account_required(tx, body)
     owner = _owner(account, body)
     asked: dict[str, Any] = {name: body[name] for name in _OF_KEYWORD if name in body}
     if "reply" in asked:  # a browser ends lines by two characters
@@ -159,11 +146,6 @@ def _log(
             reason=reason,
         ),
     )
-
-
-def _account(tx: Connection, fields: Mapping[str, str]) -> Account | None:
-    named = fields.get("account", "").strip()
-    return account_named(tx, "account", named) if named else None
 
 
 def _owner(account: Account, fields: Mapping[str, str]) -> KeywordOwner:

@@ -11,7 +11,7 @@ from heliograph.accounts import Account
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.short_texts import invalid_field
 from heliograph.console.asked_mode import SANDBOX, mode_asked
-from heliograph.console.named_account import account_named
+from heliograph.console.named_account import account_asked
 from heliograph.console.reasons import reason_of
 from heliograph.opt_outs import OptOutOwner, OptOutRequest
 from heliograph.portal.page_request import PageRequest
@@ -19,7 +19,6 @@ from heliograph.portal.visit import MODES
 from heliograph.text import Phone
 from heliograph.text.phones_in_text import Quoted
 
-ACCOUNT: Final = "account"
 _OF_PHONE: Final = ("phone", "country_code", "sender")
 DIALLED_AT_HOME: Final = re.compile(r"\D*0[^0]", re.ASCII)  # with 00 it is dialled from abroad
 
@@ -30,12 +29,6 @@ class NamedPhone(NamedTuple):
     account: Account | None
     phone: Phone | None
     errors: list[FieldError]
-
-
-def account_asked(tx: Connection, fields: Mapping[str, str]) -> Account | None:
-    """Returns the account that is named, or None if none is. Raises InvalidRequest."""
-    named = fields.get(ACCOUNT, "").strip()
-    return account_named(tx, ACCOUNT, named) if named else None
 
 
 def read_asked(tx: Connection, fields: Mapping[str, str]) -> NamedPhone:

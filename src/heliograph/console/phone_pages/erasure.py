@@ -22,10 +22,10 @@ from heliograph.base.errors import (
     ServiceError,
 )
 from heliograph.base.short_texts import invalid_field
+from heliograph.console.named_account import account_required
 from heliograph.console.navigation import LOG
 from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
 from heliograph.console.phone_pages.asked_phone import (
-    account_asked,
     read_asked,
     reason_without,
     request_of,
@@ -103,9 +103,7 @@ def erase(request: PageRequest, visit: OperatorVisit) -> Response:
 def _read(tx: Connection, request: PageRequest) -> WantedErasure:
     """Returns what is to be erased. Raises InvalidRequest."""
     body = body_of(request)
-    account = account_asked(tx, body)
-    if account is None:
-        raise invalid_field("account", "is required")
+    account = account_required(tx, body)
     phone = request_of(body, account).phone
     if phone != _typed_again(body, account):
         raise invalid_field(AGAIN, f"is another phone than {phone.digits}")

@@ -2,7 +2,7 @@
 log has the phone: an opt-out is named by its id.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlencode
 
@@ -12,14 +12,12 @@ from starlette.responses import RedirectResponse, Response
 from heliograph import accounts, opt_outs
 from heliograph.accounts import Account
 from heliograph.base import ids
-from heliograph.base.errors import FieldError, InvalidRequest, NotFound
-from heliograph.base.forms import Query
-from heliograph.base.paging import PageWanted, paging_fields, read_page
+from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.short_texts import invalid_field
+from heliograph.console.named_account import account_required, read_account_list
 from heliograph.console.navigation import OPT_OUTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.phone_pages.asked_phone import (
-    account_asked,
     mode_of,
     owner_of,
     read_asked,
@@ -54,16 +52,8 @@ def show_list(
     """Shows the opt-outs of the account that is named, newest first, and the form that adds one.
     Without an account it asks for one.
     """
-    query = Query(paging_fields(request.sent.query))
-    wanted = read_page(query, most=OPT_OUTS_LISTED_MAX)
-    fields, wrong = request.sent.all_fields, list(errors)
-    account = None
-    try:
-        query.finish()
-        account = account_asked(tx, fields)
-    except InvalidRequest as refused:
-        wrong += [each for each in refused.fields if each not in wrong]
-        wanted = PageWanted(OPT_OUTS_LISTED_MAX, None)
+    fields = request.sent.all_fields
+    account, wanted, wrong = read_account_list(tx, request, errors, most=OPT_OUTS_LISTED_MAX)
     found: list[Suppression] = []
     owner = account and owner_of(account, fields)
     if owner is not None:
@@ -91,7 +81,7 @@ def add(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
     was done already. Raises InvalidRequest.
     """
     fields = request.sent.form
-    account = _required_account(tx, fields)
+    account = account_required(tx, fields)
     owner, wanted = owner_of(account, fields), request_of(fields, account)
     reason = reason_without(request, Quoted(wanted.phone))
     digits, scope = wanted.phone.digits, wanted.scope
@@ -152,7 +142,7 @@ def lift(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response
     lifted already. Raises InvalidRequest, also when what the page showed is not what there is now.
     """
     fields = request.sent.form
-    account = _required_account(tx, fields)
+    account = account_required(tx, fields)
     owner, wanted = owner_of(account, fields), request_of(fields, account)
     reason = reason_without(request, Quoted(wanted.phone))
     digits, path = wanted.phone.digits, _list_path(account, owner)
@@ -176,13 +166,6 @@ def lift(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response
         reason=reason,
     )
     return redirect(path, DoneNotice.REMOVED)
-
-
-def _required_account(tx: Connection, fields: Mapping[str, str]) -> Account:
-    account = account_asked(tx, fields)
-    if account is None:
-        raise invalid_field("account", "is required")
-    return account
 
 
 def _of_scope(found: Sequence[Suppression], scope: OptOutScope) -> Suppression | None:

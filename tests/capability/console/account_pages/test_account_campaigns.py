@@ -1,25 +1,21 @@
 """Operators see an account's campaigns in the console, and pause, resume and cancel one."""
 
-from collections.abc import Sequence
-
 import pytest
 
-from heliograph import accounts, campaigns, users
-from heliograph.accounts import audit_log
+from heliograph import accounts, campaigns
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
-from heliograph.base.paging import PageWanted
 from heliograph.campaigns import Campaign, states
 from heliograph.campaigns.campaign import by_id
 from heliograph.database.database import Database
-from heliograph.users import OperatorEntry, OperatorRole
+from heliograph.users import OperatorRole
 from tests.support.capability.campaigns import add_contacts, now, write_down
+from tests.support.console.logs import logged, told
 from tests.support.console.looked_up import page_of
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import grant, open_account, open_carrier, phones
 from tests.support.portal.visitor import Visitor
 
-LATEST = PageWanted(9, None)
 X = {"reason": "complaints"}
 TEXT = "mangoes are back"
 
@@ -36,16 +32,6 @@ def sending(db: Database, amina_id: str) -> Campaign:
 
 def path_of(db: Database, campaign: Campaign) -> str:
     return f"{page_of(db, campaign.account_id)}/campaigns/{campaigns.text_id(campaign)}"
-
-
-def logged(db: Database) -> Sequence[OperatorEntry]:
-    with db.read() as tx:
-        return [each.entry for each in users.operator_entries(tx, LATEST)]
-
-
-def told(db: Database, account_id: str) -> list[str]:
-    with db.read() as tx:
-        return [each.entry.action for each in audit_log.page(tx, account_id, LATEST)]
 
 
 def test_a_campaign_is_paused_resumed_and_canceled_with_a_line_in_each_log(

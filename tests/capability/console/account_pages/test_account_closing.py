@@ -2,30 +2,27 @@
 console.
 """
 
-from collections.abc import Sequence
-
 import pytest
 
-from heliograph import accounts, campaigns, users
-from heliograph.accounts import audit_log, status_history
+from heliograph import accounts, campaigns
+from heliograph.accounts import status_history
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
-from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.jobs import close_account
 from heliograph.keys import page as keys_page
-from heliograph.users import OperatorEntry, OperatorRole
+from heliograph.users import OperatorRole
 from heliograph.wallet import pay_out
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.backlogs import WAITING_COUNTED_MAX
 from tests.support.capability.campaigns import add_contacts, write_down
 from tests.support.capability.webhooks import endpoint, let_wait
+from tests.support.console.logs import logged, told
 from tests.support.console.operators import account_in_sandbox, own_number, sign_in_operator
 from tests.support.factories import grant, issue_key, open_account, phones
 from tests.support.portal.routes import customer_of
 from tests.support.portal.visitor import Visitor
 
-LATEST = PageWanted(9, None)
 WHY = {"do": "close", "reason": "contract ended"}
 PROMPT = "for good?"
 
@@ -49,16 +46,6 @@ def kofi_id(db: Database) -> str:
 def is_closed(db: Database, account_id: str) -> bool:
     with db.read() as tx:
         return accounts.by_id(tx, account_id).closed_at_ms is not None
-
-
-def logged(db: Database) -> Sequence[OperatorEntry]:
-    with db.read() as tx:
-        return [each.entry for each in users.operator_entries(tx, LATEST)]
-
-
-def told(db: Database, account_id: str) -> list[str]:
-    with db.read() as tx:
-        return [each.entry.action for each in audit_log.page(tx, account_id, LATEST)]
 
 
 def test_an_account_of_which_nothing_is_owed_is_closed_with_all_that_ends_with_it(

@@ -1,25 +1,23 @@
 """Operators see the API keys of an account in the console, and revoke one that was stolen."""
 
 import re
-from collections.abc import Sequence
 
 import pytest
 
-from heliograph import accounts, keys, users
+from heliograph import accounts, keys
 from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
-from heliograph.base.paging import PageWanted
 from heliograph.database import config
 from heliograph.database.database import Database
 from heliograph.keys import ApiKey
 from heliograph.users import OperatorEntry, OperatorRole
+from tests.support.console.logs import LATEST, logged
 from tests.support.console.looked_up import page_of
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import issue_key, open_account
 from tests.support.portal.visitor import Visitor
 
-LATEST = PageWanted(9, None)
 REVOKE = {"do": "revoke", "reason": "found in a public repository"}
 
 
@@ -44,11 +42,6 @@ def path_of(db: Database, key: ApiKey) -> str:
 def is_revoked(db: Database, key: ApiKey) -> bool:
     with db.read() as tx:
         return keys.find(tx, keys.text_id(key)).revoked_at_ms is not None
-
-
-def logged(db: Database) -> Sequence[OperatorEntry]:
-    with db.read() as tx:
-        return [each.entry for each in users.operator_entries(tx, LATEST)]
 
 
 def test_a_stolen_key_is_found_by_how_it_begins_and_revoked(

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from heliograph import accounts, users, wallet
+from heliograph import accounts, wallet
 from heliograph.accounts import Account
-from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.users import OperatorEntry, OperatorRole, Role, members
+from heliograph.users import OperatorRole, Role, members
+from tests.support.console.logs import logged
 from tests.support.console.operators import sign_in_operator
 from tests.support.portal.visitor import Visitor
 
@@ -22,11 +22,6 @@ OPENING = {"credits": "1000", "balance": "250.50"}
 def named(db: Database, name: str) -> list[Account]:
     with db.read() as tx:
         return accounts.with_name(tx, name)
-
-
-def logged(db: Database) -> list[OperatorEntry]:
-    with db.read() as tx:
-        return [each.entry for each in users.operator_entries(tx, PageWanted(20, None))]
 
 
 def test_an_account_is_created_with_what_it_begins_with_and_its_first_owner(

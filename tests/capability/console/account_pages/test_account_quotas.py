@@ -1,23 +1,20 @@
 """Operators see how much an account may store and has stored today, and set it, in the console."""
 
-from collections.abc import Sequence
-
 import httpx
 import pytest
 
-from heliograph import accounts, users
+from heliograph import accounts
 from heliograph.accounts import audit_log, quota_sizes, quotas
 from heliograph.accounts.quotas import StoredKind
 from heliograph.base import clock
-from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.users import OperatorEntry, OperatorRole
+from heliograph.users import OperatorRole
+from tests.support.console.logs import LATEST, logged
 from tests.support.console.operators import sign_in_operator
 from tests.support.portal.routes import customer_of
 from tests.support.portal.visitor import Visitor, shown_in
 
 MB = 10**6
-LATEST = PageWanted(9, None)
 
 
 def path_of(db: Database, account_id: str) -> str:
@@ -37,11 +34,6 @@ def own(db: Database, account_id: str) -> dict[str, int | None]:
     with db.read() as tx:
         found = quotas.quotas_of(tx, account_id)
     return {each.kind.value: each.octets_a_day for each in found if not each.is_default}
-
-
-def logged(db: Database) -> Sequence[OperatorEntry]:
-    with db.read() as tx:
-        return [each.entry for each in users.operator_entries(tx, LATEST)]
 
 
 def change(visitor: Visitor, path: str, **form: str) -> httpx.Response:

@@ -1,27 +1,23 @@
 """Operators see in the console what becomes of an account's webhooks, and stop an endpoint."""
 
-from collections.abc import Sequence
-
 import pytest
 
-from heliograph import accounts, users
-from heliograph.accounts import audit_log
+from heliograph import accounts
 from heliograph.base import clock, ids
 from heliograph.base.clock import HOUR_MS
-from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.users import OperatorEntry, OperatorRole
+from heliograph.users import OperatorRole
 from heliograph.webhooks import backlogs, endpoints
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.states import FAILING
 from heliograph.webhooks.tables import webhook_attempts, webhook_endpoints
 from tests.support.capability.webhooks import endpoint, let_wait
+from tests.support.console.logs import logged, told
 from tests.support.console.looked_up import page_of
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
 
-LATEST = PageWanted(9, None)
 X = {"reason": "it answers nobody"}
 
 
@@ -33,16 +29,6 @@ def listening(db: Database, amina_id: str) -> WebhookEndpoint:
 
 def path_of(db: Database, each: WebhookEndpoint) -> str:
     return f"{page_of(db, each.account_id)}/webhooks/{endpoints.text_id(each.id)}"
-
-
-def logged(db: Database) -> Sequence[OperatorEntry]:
-    with db.read() as tx:
-        return [each.entry for each in users.operator_entries(tx, LATEST)]
-
-
-def told(db: Database, account_id: str) -> list[str]:
-    with db.read() as tx:
-        return [each.entry.action for each in audit_log.page(tx, account_id, LATEST)]
 
 
 def now(db: Database, each: WebhookEndpoint) -> WebhookEndpoint:

@@ -1,25 +1,18 @@
 """Operators see in the console how many requests each rate tier allows, and set it."""
 
-from collections.abc import Sequence
-
 import pytest
 
-from heliograph import keys, users
+from heliograph import keys
 from heliograph.base import clock
-from heliograph.base.paging import PageWanted
 from heliograph.database import config
 from heliograph.database.database import Database
-from heliograph.users import OperatorEntry, OperatorRole
+from heliograph.users import OperatorRole
+from tests.support.console.logs import logged
 from tests.support.console.operators import sign_in_operator
 from tests.support.portal.visitor import Visitor
 
 PATH = "/console/accounts/tiers"
 BULK = {"do": "add", "tier": "bulk", "per_minute": "5 000", "reason": "contract 12"}
-
-
-def logged(db: Database) -> Sequence[OperatorEntry]:
-    with db.read() as tx:
-        return [each.entry for each in users.operator_entries(tx, PageWanted(9, None))]
 
 
 def allowed(db: Database) -> dict[str, int]:

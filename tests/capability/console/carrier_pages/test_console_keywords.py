@@ -1,16 +1,14 @@
 """Operators give accounts keywords, change what they do, and remove them."""
 
-from collections.abc import Sequence
-
 import pytest
 
-from heliograph import accounts, users
+from heliograph import accounts
 from heliograph.accounts import audit_log
 from heliograph.base import clock
-from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.inbound.keywords import Keyword, KeywordOwner, all_keywords, remove_any_keyword
-from heliograph.users import OperatorEntry, OperatorRole
+from heliograph.users import OperatorRole
+from tests.support.console.logs import LATEST, logged
 from tests.support.console.operators import own_keyword, own_number, sign_in_operator
 from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
@@ -22,7 +20,6 @@ WANTED = {
     "reply": "Rice\r\nat 10 % less.",
     "reason": "hers",
 }
-LATEST = PageWanted(9, None)
 
 
 @pytest.fixture
@@ -35,11 +32,6 @@ def support(visitor: Visitor, db: Database, amina_id: str) -> Visitor:
 def stored(db: Database, account_id: str, *, sandbox: bool = False) -> list[Keyword]:
     with db.read() as tx:
         return all_keywords(tx, KeywordOwner(account_id, sandbox))
-
-
-def logged(db: Database) -> Sequence[OperatorEntry]:
-    with db.read() as tx:
-        return [each.entry for each in users.operator_entries(tx, LATEST)]
 
 
 def test_a_keyword_is_added_changed_and_removed_with_a_line_in_each_log(

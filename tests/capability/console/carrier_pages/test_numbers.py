@@ -1,26 +1,24 @@
 """Operators say in the console which numbers receive texts, and whose these are."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import httpx
 import pytest
 
-from heliograph import accounts, inbound, users
+from heliograph import accounts, inbound
 from heliograph.accounts import audit_log
 from heliograph.base import clock
-from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.inbound import OwnNumber
 from heliograph.inbound.keywords import KeywordOwner, all_keywords, save_keyword_for
-from heliograph.users import OperatorEntry, OperatorRole
+from heliograph.users import OperatorRole
+from tests.support.console.logs import LATEST, logged, told
 from tests.support.console.operators import own_number, sign_in_operator
 from tests.support.factories import open_account, open_carrier
 from tests.support.portal.visitor import Visitor, shown_in
 
 PATH = "/console/numbers"
 ADDED = {"number": "4567", "carrier": "gh-main", "reason": "contract 12"}
-LATEST = PageWanted(9, None)
 
 
 @pytest.fixture
@@ -35,17 +33,6 @@ def support(visitor: Visitor, db: Database, amina_id: str) -> Visitor:
 def numbers(db: Database) -> list[OwnNumber]:
     with db.read() as tx:
         return inbound.all_numbers(tx)
-
-
-def logged(db: Database) -> Sequence[OperatorEntry]:
-    with db.read() as tx:
-        return [each.entry for each in users.operator_entries(tx, LATEST)]
-
-
-def told(db: Database, account_id: str) -> list[str]:
-    """Returns which actions the account's audit log has, newest first."""
-    with db.read() as tx:
-        return [each.entry.action for each in audit_log.page(tx, account_id, LATEST)]
 
 
 def change(visitor: Visitor, path: str, **form: str) -> httpx.Response:

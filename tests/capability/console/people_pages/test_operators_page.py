@@ -8,8 +8,9 @@ from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.users import OperatorRole, operators, passwords, sign_ins, two_step
 from heliograph.users import tables as user_tables
+from tests.support.console.logs import LATEST, logged
 from tests.support.console.operators import OPERATOR, sign_in_operator
-from tests.support.console.people import LATEST, WHY, YAW, link_in, logged, user_named
+from tests.support.console.people import WHY, YAW, link_in, user_named
 from tests.support.portal.authenticator import given_codes
 from tests.support.portal.visitor import Visitor
 

@@ -11,8 +11,9 @@ from heliograph.database.database import Database
 from heliograph.portal.portal import Portal
 from heliograph.users import OperatorRole, Role, members, operators, sign_ins
 from heliograph.users import tables as user_tables
+from tests.support.console.logs import LATEST, logged
 from tests.support.console.operators import OPERATOR, member_of, sign_in_operator
-from tests.support.console.people import LATEST, WHY, YAW, link_in, logged, user_named
+from tests.support.console.people import WHY, YAW, link_in, user_named
 from tests.support.portal.visitor import Visitor
 
 BOSS = "boss@example.com"  # an admin

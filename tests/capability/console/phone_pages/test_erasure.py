@@ -2,26 +2,23 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
 
 import pytest
 
-from heliograph import users
 from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
-from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.users import OperatorEntry, OperatorRole
+from heliograph.users import OperatorRole
 from tests.support.capability.number_left import names_it, rows, texts
 from tests.support.capability.sending import House
 from tests.support.capability.webhooks import endpoint
+from tests.support.console.logs import LATEST, logged
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import PHONE
 from tests.support.portal.visitor import Visitor
 
 PATH = "/console/phones/erase"
-LATEST = PageWanted(9, None)
 WANTED = {"account": "amina", "phone": PHONE, "again": f"+{PHONE}", "reason": "a letter of 3 May"}
 
 
@@ -44,11 +41,6 @@ def left(house: House) -> None:
 
     asyncio.run(work())
     rows(house, house.amina_id)
-
-
-def logged(db: Database) -> Sequence[OperatorEntry]:
-    with db.read() as tx:
-        return [each.entry for each in users.operator_entries(tx, LATEST)]
 
 
 def test_nothing_names_the_phone_afterwards_and_both_logs_say_that_it_was_done(

@@ -1,26 +1,24 @@
 """Operators opt phones out of accounts and lift opt-outs, and no log names a phone."""
 
 import asyncio
-from collections.abc import Sequence
 
 import pytest
 import sqlalchemy as sa
 
-from heliograph import accounts, opt_outs, users
+from heliograph import accounts, opt_outs
 from heliograph.accounts import audit_log
 from heliograph.base import clock
-from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database, metadata
 from heliograph.opt_outs import OptOutOwner, OptOutSource, Suppression
-from heliograph.users import OperatorEntry, OperatorRole
+from heliograph.users import OperatorRole
 from tests.support.capability.sending import House
+from tests.support.console.logs import LATEST, logged
 from tests.support.console.operators import opted_out, sign_in_operator
 from tests.support.factories import PHONE, SENDER
 from tests.support.portal.visitor import Visitor, shown_in
 
 PATH = "/console/phones/opt-outs"
 LIFT = f"{PATH}/lift"
-LATEST = PageWanted(9, None)
 WANTED = {"account": "amina", "phone": PHONE, "reason": "a letter of 3 May"}
 LOGS = ("operator_log", "audit_log", "idempotency_keys")
 
@@ -35,11 +33,6 @@ def support(visitor: Visitor, db: Database, amina_id: str) -> Visitor:
 def stored(db: Database, amina_id: str, *, sandbox: bool = False) -> list[Suppression]:
     with db.read() as tx:
         return opt_outs.opt_outs_of(tx, OptOutOwner(amina_id, sandbox), PHONE)
-
-
-def logged(db: Database) -> Sequence[OperatorEntry]:
-    with db.read() as tx:
-        return [each.entry for each in users.operator_entries(tx, LATEST)]
 
 
 def assert_not_named(db: Database) -> None:

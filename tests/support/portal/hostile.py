@@ -2,6 +2,7 @@
 than show it; and reads what a page is made of, whatever it shows.
 """
 
+from functools import lru_cache
 from html.parser import HTMLParser
 from typing import Final, NamedTuple
 
@@ -117,7 +118,9 @@ class _Structure(HTMLParser):
         self.parts.append("a declaration")
 
 
+@lru_cache(maxsize=1)
 def _read(page: str) -> _Structure:
+    """Reads a page; the same one again, which the next question is about, only once."""
     parser = _Structure()
     parser.feed(page)
     parser.close()

@@ -55,8 +55,14 @@ def test_what_is_declared_twice_stays_on_both() -> None:
     assert trials.trials_of(tests) == set()
 
 
+def test_what_pages_do_with_texts_runs_on_sqlite_at_each_change() -> None:
+    for file in trials.ON_SQLITE:
+        tests = [f"{file}::test[{database}-a]" for database in trials.DATABASES]
+        assert trials.trials_of(tests) == {f"{file}::test[postgresql-a]"}
+
+
 def test_what_is_named_is_there() -> None:
-    for name in (*trials.ON_BOTH, *trials.FIRST_FAULTS, *trials.LONG):
+    for name in (*trials.ON_BOTH, *trials.ON_SQLITE, *trials.FIRST_FAULTS, *trials.LONG):
         file, _, test = name.partition("::")
         found = list(ROOT.glob(f"{file}*"))
         assert found, name

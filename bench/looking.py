@@ -1,10 +1,10 @@
 """`python -m bench.looking` measures the speed that the API keeps while ten people look at the
 portal.
 
-Accepting is measured in one server, by turns with the ten and without. Draining is measured with a
-server of its own each time: a queue is filled while the carrier is away, and then let go. Without
-the ten means that they have come in and stand still. Which of the two comes first changes from
-round to round, and what counts is the ratio of each pair.
+Accepting is measured in one server, by turns with the ten and without. So is draining: a queue is
+filled while the carrier is away, and then let go. Without the ten means that they have come in and
+stand still. Which of the two comes first changes from round to round, and what counts is the ratio
+of each pair.
 """
 
 import argparse
@@ -21,15 +21,26 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from bench import load, ours, setup, traffic
+from bench import load, setup, traffic
+from bench.control import ask
 from bench.databases import Databases, Installation, both_databases
 from bench.processes import NotMeasured, free_port, helper, started, tail
 from bench.reading import Conditions
-from bench.server import HELIOGRAPH, SECRET_KEY, Serving, environment, serving, set_up
+from bench.server import (
+    HELIOGRAPH,
+    SECRET_KEY,
+    Serving,
+    count_messages,
+    environment,
+    serving,
+    set_up,
+)
 
 PEOPLE: Final = 10
 SETTLES_S: Final = 1.0  # after people begin to look, or stop
-FILLS: Final = 4  # so many load runs fill a queue: what drains in two seconds shows little
+TURN_S: Final = 3.0  # of draining
+BOUND_WITHIN_S: Final = 120.0  # a carrier that has been away for long is tried ever more seldom
+FILLS: Final = 4.0  # so many times as long as a turn lasts fills a queue for two of them
 
 
 def main(arguments: list[str]) -> int:
@@ -79,27 +90,59 @@ def _accept(conditions: Conditions, databases: Databases, rounds: int) -> list[f
 
 
 def _drain(conditions: Conditions, databases: Databases, rounds: int) -> list[float]:
-    def run(looked_at: bool) -> float:
-        with set_up(conditions, databases) as installation:
-            port = free_port()
-            setup.point_carrier(installation, port, SECRET_KEY)
-            with serving(installation) as server:
-                sends = traffic.single_sends(
-                    installation.data_dir, server.port, setup.keys_file(installation)
-                )
-                load.run(sends, conditions.connections, FILLS * conditions.seconds)
-                with _onlookers(installation, server) as people:
-                    if not looked_at:  # they have come in, too, and stand still
-                        os.kill(people.pid, signal.SIGSTOP)
-                    with helper(
-                        *("bench.smsc", "--receipts", "--track", "--port", str(port)),
-                        log=conditions.folder / "smsc.log",
-                    ) as smsc:
-                        per_s = ours.until_delivered(installation, smsc["control_port"]).per_s
-                    os.kill(people.pid, signal.SIGCONT)
-                    return per_s
+    """Measures turns of one queue. The speed of a whole queue differs twofold from one server to
+    the next, whoever looks; that of neighbouring turns differs by a tenth.
+    """
+    with set_up(conditions, databases) as installation:
+        port = free_port()
+        setup.point_carrier(installation, port, SECRET_KEY)
+        with serving(installation) as server, _onlookers(installation, server) as people:
+            os.kill(people.pid, signal.SIGSTOP)
+            sends = traffic.single_sends(
+                installation.data_dir, server.port, setup.keys_file(installation)
+            )
+            load.run(sends, conditions.connections, FILLS * rounds * (SETTLES_S + TURN_S))
+            with helper(
+                *("bench.smsc", "--receipts", "--track", "--port", str(port)),
+                log=conditions.folder / "smsc.log",
+            ) as smsc:
+                _wait_for_receipts(smsc["control_port"])
 
-    return [_ratio(number, run) for number in range(rounds)]
+                def run(looked_at: bool) -> float:
+                    os.kill(people.pid, signal.SIGCONT if looked_at else signal.SIGSTOP)
+                    time.sleep(SETTLES_S)
+                    return _delivered_per_s(smsc["control_port"])
+
+                ratios = [_ratio(number, run) for number in range(rounds)]
+                _require_a_queue(installation, smsc["control_port"])
+                os.kill(people.pid, signal.SIGCONT)
+                return ratios
+
+
+def _wait_for_receipts(control_port: int) -> None:
+    """Waits until the queue drains. Raises NotMeasured if it does not begin to."""
+    deadline = time.monotonic() + BOUND_WITHIN_S
+    while not ask(control_port)["receipts_answered"]:
+        if time.monotonic() > deadline:
+            raise NotMeasured(f"no message was delivered within {BOUND_WITHIN_S:g} s")
+        time.sleep(SETTLES_S)
+    time.sleep(TURN_S)  # until all connections are bound
+
+
+def _delivered_per_s(control_port: int) -> float:
+    """Returns how many receipts a second were answered within a turn from now on."""
+    before, began_s = ask(control_port)["receipts_answered"], time.monotonic()
+    time.sleep(TURN_S)
+    after, ended_s = ask(control_port)["receipts_answered"], time.monotonic()
+    return float((after - before) / (ended_s - began_s))
+
+
+def _require_a_queue(installation: Installation, control_port: int) -> None:
+    """Raises NotMeasured if the queue was empty before the last turn was over."""
+    stored = count_messages(installation).stored
+    delivered = ask(control_port)["receipts_answered"]
+    if delivered >= stored:
+        raise NotMeasured(f"all {stored:,} messages were delivered before the last turn was over")
 
 
 def _ratio(number: int, run: Callable[[bool], float]) -> float:

@@ -46,15 +46,20 @@ class NearEndpoint(Row, frozen=True):
 
 
 _BEGUN_MISSED: Final = DELIVERY.begun_as(MISSED)
+# of the endpoint's account: PostgreSQL reads IN with columns as an OR (`hot_session_settings`)
 _ENDPOINTS: Final = """
     SELECT a.id AS account_id, a.parent_id, e.id AS endpoint_id, e.account_id AS owner_id,
         e.sandbox, e.kinds, e.include_customers, e.disabled_at_ms
-    FROM {accounts} JOIN webhook_endpoints e ON e.account_id IN (a.id, a.parent_id)"""
+    FROM {accounts} JOIN webhook_endpoints e ON e.account_id {is_near}"""
 ENDPOINTS: Final = BatchStatement(
     EventAccount,
     NearEndpoint,
-    postgresql=_ENDPOINTS.format(accounts=":given AS g JOIN accounts a ON a.id = g.account_id"),
-    sqlite=_ENDPOINTS.format(accounts="accounts a") + " WHERE a.id = :account_id",
+    postgresql=_ENDPOINTS.format(
+        accounts=":given AS g JOIN accounts a ON a.id = g.account_id",
+        is_near="= ANY(ARRAY[a.id, a.parent_id])",
+    ),
+    sqlite=_ENDPOINTS.format(accounts="accounts a", is_near="IN (a.id, a.parent_id)")
+    + " WHERE a.id = :account_id",
 )
 
 

@@ -65,12 +65,12 @@ _ENDPOINT: Final = """
     'sandbox', e.sandbox, 'kinds', e.kinds, 'include_customers', e.include_customers,
     'disabled_at_ms', e.disabled_at_ms"""
 # SQLite is asked once for all: an execution costs as much as a row. While there is no endpoint at
-# all, none is looked for.
+# all, none is looked for. PostgreSQL reads IN with columns as an OR (`hot_session_settings`).
 _SHOWN: Final = """near AS (
         SELECT a.id, {endpoints} AS endpoints FROM (SELECT DISTINCT account_id FROM m
             WHERE (SELECT EXISTS (SELECT 1 FROM webhook_endpoints))) d
         JOIN accounts a ON a.id = d.account_id
-        JOIN webhook_endpoints e ON e.account_id IN (a.id, a.parent_id) GROUP BY a.id)
+        JOIN webhook_endpoints e ON e.account_id {is_near} GROUP BY a.id)
     SELECT m.id, m.send_id, m.account_id, m.sandbox, m.recipient, m.status, m.segments, m.credits,
         m.refunded, m.parts_accepted,
         m.parts_delivered, m.error_code, m.error_message, m.group_id, n.endpoints, s.type,
@@ -85,11 +85,21 @@ _LOCK_MESSAGES: Final = Statement(
     postgresql=f"""
         WITH m AS (SELECT * FROM messages WHERE id = ANY(:ids) AND id >= :first AND id <= :last
             ORDER BY id FOR UPDATE),
-        {_SHOWN.format(endpoints=f"json_agg(json_build_object({_ENDPOINT}))::text")}""",
+        {
+        _SHOWN.format(
+            endpoints=f"json_agg(json_build_object({_ENDPOINT}))::text",
+            is_near="= ANY(ARRAY[a.id, a.parent_id])",
+        )
+    }""",
     sqlite=f"""
         WITH m AS MATERIALIZED (SELECT messages.* FROM json_each(:ids) j
             JOIN messages ON messages.id = j.value),
-        {_SHOWN.format(endpoints=f"json_group_array(json_object({_ENDPOINT}))")}""",
+        {
+        _SHOWN.format(
+            endpoints=f"json_group_array(json_object({_ENDPOINT}))",
+            is_near="IN (a.id, a.parent_id)",
+        )
+    }""",
 )
 
 

@@ -69,7 +69,7 @@ async def test_no_statement_needs_a_bitmap(postgresql_url: str) -> None:
 
 
 class Rehearsal:
-    """Undoes on leaving what is done in a connection."""
+    """Is a transaction of a connection, which is undone on leaving."""
 
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._transaction = connection.transaction()

@@ -32,10 +32,9 @@ from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database, metadata
 from heliograph.messages.queue import FairQueue
 from heliograph.messages.reports.count_rollups import RollupCounter, mark_again
-from heliograph.portal.page_request import Service
+from heliograph.portal.page_request import YOU, Service
 from heliograph.portal.pages import OF_ACCOUNT, PAGES
 from heliograph.portal.portal import Portal
-from heliograph.portal.sign_in import user_page
 from heliograph.processes.exclusive import tune_collector
 from heliograph.users import passkeys
 from heliograph.wallet import ledger
@@ -276,9 +275,7 @@ def page_paths() -> list[str]:
     """
     every = [page.path for page in PAGES if not page.is_form]
     return [
-        path
-        for path in every
-        if path.startswith((OF_ACCOUNT, user_page.PATH)) and not path.endswith(FILES)
+        path for path in every if path.startswith((OF_ACCOUNT, YOU)) and not path.endswith(FILES)
     ]
 
 

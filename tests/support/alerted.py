@@ -5,7 +5,7 @@ on this machine.
 import asyncio
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from heliograph import alerts
 from heliograph.alerts import AlertKind, AlertRecipient, AlertRule
@@ -21,6 +21,7 @@ from tests.support.portal.mailbox import Mailbox
 from tests.support.wire.webhook_receiver import Receiver
 
 OPERATOR_MAIL = "kofi@example.com"
+CONSOLE_URL: Final = "https://console.example.com"
 LOOPBACK = AllowedNetworks(loopback=True)
 
 
@@ -72,6 +73,8 @@ def tell(db: Database, box: Mailbox | None = None) -> int:
         secret_key=SECRET_KEY,
         smtp_url=None if box is None else f"smtp://127.0.0.1:{box.port}",
         webhooks_allow_loopback=True,
+        base_url="https://sms.example.com",
+        console_url=CONSOLE_URL,
     )
 
     async def told() -> int:

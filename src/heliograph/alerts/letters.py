@@ -18,9 +18,9 @@ TEST_TITLE: Final = "This is a test"
 TEST_FOUND: Final = "Alerts of Heliograph reach you here. Nothing is wrong."
 
 
-def mail_of(notification: DueNotification, sender: str, base_url: str) -> EmailMessage:
-    """Returns the mail. Its Message-ID is the same at each try, so that a mail program shows one
-    that came twice once.
+def mail_of(notification: DueNotification, sender: str, console_url: str) -> EmailMessage:
+    """Returns the mail, whose link leads to the console at this address. Its Message-ID is the same
+    at each try, so that a mail program shows one that came twice once.
     """
     message = EmailMessage()
     message["From"] = f"Heliograph <{sender}>"
@@ -29,7 +29,9 @@ def mail_of(notification: DueNotification, sender: str, base_url: str) -> EmailM
     host = sender.partition("@")[2]
     message["Message-ID"] = f"<{ids.text_of_raw(NOTIFICATION_PREFIX, notification.id)}@{host}>"
     message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no program answers it
-    message.set_content("\n".join([*_lines(notification), "", f"{base_url}{ALERTS_PAGE}"]) + "\n")
+    message.set_content(
+        "\n".join([*_lines(notification), "", f"{console_url}{ALERTS_PAGE}"]) + "\n"
+    )
     return message
 
 

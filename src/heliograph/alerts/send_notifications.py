@@ -37,7 +37,7 @@ class AlertNotifier:
         self._keys = settings.secret_keys
         self._deliver = deliver_by(settings)
         self._sender = sender_of(settings)
-        self._base_url = base_url_of(settings)
+        self._console_url = settings.console_url or base_url_of(settings)
         self._allow = allowed_networks(settings)
         self._making = asyncio.Lock()
         self._poster: Poster | None = None  # it is not made where no webhook is told
@@ -82,7 +82,7 @@ class AlertNotifier:
             return await self._post(notification, notification.secret)
         if self._deliver is None:
             return NO_MAIL_SERVER
-        await self._deliver(mail_of(notification, self._sender, self._base_url))
+        await self._deliver(mail_of(notification, self._sender, self._console_url))
         return None
 
     async def _post(self, notification: DueNotification, secret: str) -> str | None:

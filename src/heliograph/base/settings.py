@@ -40,6 +40,7 @@ class Settings:
     secret_key: str
     redis_url: str | None = None
     base_url: str | None = None  # the public address, for links that are shown
+    console_url: str | None = None  # of the console, where it has an address of its own
     trusted_proxies: tuple[str, ...] = ()
     metrics_token: str | None = None
     log_format: str = "auto"  # auto, text or json
@@ -378,6 +379,7 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "redis_url": _redis_url,
     "synchronous_commit": _one_of("synchronous_commit", SYNCHRONOUS_COMMITS),
     "base_url": _url("base_url", ("http", "https")),
+    "console_url": _url("console_url", ("http", "https")),
     "trusted_proxies": _list_of("trusted_proxies", ipaddress.ip_network, NETWORKS),
     "cors_origins": _list_of("cors_origins", web_origin, WEB_ORIGINS),
     "metrics_token": str,

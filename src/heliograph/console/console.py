@@ -22,10 +22,12 @@ def portal_and_console(
 def console_only(
     settings: Settings, db: Database, client_of: ClientOf, acceptor: Acceptor
 ) -> Portal:
-    """Returns what serves the console and its sign-in alone. It sends no mail: a link in one leads
-    to the address of the process that mails it, which is another one. Raises SettingError.
+    """Returns what serves the console and its sign-in alone, at HELIOGRAPH_CONSOLE_URL. Links for
+    members lead to the portal, at HELIOGRAPH_BASE_URL. It sends no mail: a link in one leads to the
+    address of the process that mails it, which is another one. Raises SettingError.
     """
-    alone = replace(settings, portal=False, smtp_url=None)
-    pages = portal_for(alone, db, client_of, acceptor, PAGES)
+    own_url = settings.console_url or settings.base_url
+    alone = replace(settings, portal=False, smtp_url=None, base_url=own_url)
+    pages = portal_for(alone, db, client_of, acceptor, PAGES, portal_url=settings.base_url)
     assert pages is not None
     return pages

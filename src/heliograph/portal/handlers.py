@@ -13,7 +13,7 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.filled_form import refill
 from heliograph.portal.lanes import Lane
-from heliograph.portal.page_request import CONSOLE, SESSION_COOKIE, PageRequest
+from heliograph.portal.page_request import SESSION_COOKIE, YOU, PageRequest
 from heliograph.portal.rendering import (
     HEADERS,
     SEE_OTHER,
@@ -186,8 +186,8 @@ def page_for_members_else_console(show: Handler) -> Handler:
 
 
 def redirect_to_console(request: PageRequest) -> Response:
-    """Leads to the console."""
-    return RedirectResponse(CONSOLE, SEE_OTHER, HEADERS)
+    """Leads to the console; or to the user's own page, where nobody knows where the console is."""
+    return RedirectResponse(request.service.console_link or YOU, SEE_OTHER, HEADERS)
 
 
 def keep_session(request: PageRequest, session: sign_ins.Session, response: Response) -> Response:

@@ -17,11 +17,10 @@ from heliograph.portal.languages import _, marked
 from heliograph.portal.languages.formats import money
 from heliograph.portal.message_pages.failure_advice import ADVICE
 from heliograph.portal.message_pages.messages import row
-from heliograph.portal.page_request import PageRequest
+from heliograph.portal.page_request import YOU, PageRequest
 from heliograph.portal.plots import DAY, HOUR, Plot, plot_of
 from heliograph.portal.rendering import page
 from heliograph.portal.report_pages.report_tables import LAST_HOURS, last_hours
-from heliograph.portal.sign_in import user_page
 from heliograph.portal.visit import Visit, home_of
 from heliograph.users import passwords
 from heliograph.wallet import Wallet, account_ledger
@@ -160,7 +159,7 @@ def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
         FirstStep(
             marked("Set a password"),
             marked("You need no link any more."),
-            user_page.PATH,
+            YOU,
             passwords.find(tx, visit.session.user.email) is not None,
         ),
         FirstStep(

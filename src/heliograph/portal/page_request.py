@@ -41,6 +41,7 @@ TOKEN_FIELD: Final = "form_token"  # noqa: S105  a name
 ONCE_FIELD: Final = "once"  # the random value of a form that is done once, however often it is sent
 OF_ONE_REQUEST: Final = (ONCE_FIELD, "visit")  # values of a page that are others at each request
 HOME: Final = "/portal"
+YOU: Final = "/portal/you"
 CONSOLE: Final = "/console"
 PAGES_BELOW: Final = ("/portal/", "/console/")
 PATH_MAX: Final = 2_000
@@ -103,7 +104,9 @@ class Service(NamedTuple):
     """Holds what pages use of the service. `acceptor` accepts sends. `service_sender` is what
     one-time passwords come from, which no account may register. `secret_keys` encrypt secrets.
     Webhooks may be sent to `webhook_networks` beside the public internet. `passkey_site` is what
-    passkeys are made for; it is None if there are none.
+    passkeys are made for; it is None if there are none. `portal_url` is the address where members
+    sign in, or None where it is that of the request. `console_link` leads to the console, if
+    operators find it here or at an address that is known.
     """
 
     db: Database
@@ -116,6 +119,8 @@ class Service(NamedTuple):
     takes_sign_ups: bool = False
     passkey_site: PasskeySite | None = None
     base_url: str | None = None  # HELIOGRAPH_BASE_URL
+    portal_url: str | None = None
+    console_link: str | None = CONSOLE
     shows_components: bool = False
 
 

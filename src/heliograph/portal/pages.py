@@ -36,7 +36,7 @@ from heliograph.portal.handlers import (
 )
 from heliograph.portal.lanes import Lane
 from heliograph.portal.message_pages import conversations, handsets, messages
-from heliograph.portal.page_request import HOME
+from heliograph.portal.page_request import HOME, YOU
 from heliograph.portal.report_pages import reports
 from heliograph.portal.sender_pages import documents, senders
 from heliograph.portal.settings_pages import audit_log, settings
@@ -66,11 +66,9 @@ ENDPOINT: Final = f"{OF_ACCOUNT}/webhooks/{{endpoint}}"
 
 # by which users sign in, and look after how they do: the portal and the console share them
 SIGN_IN_PAGES: Final = (
-    page_route(user_page.PATH, page_for_users(user_page.show_user)),
-    form_route(f"{user_page.PATH}/password", user_page.set_password, Lane.PASSWORDS),
-    form_route(
-        f"{user_page.PATH}/sessions", form_for_users(user_page.end_session, user_page.show_user)
-    ),
+    page_route(YOU, page_for_users(user_page.show_user)),
+    form_route(f"{YOU}/password", user_page.set_password, Lane.PASSWORDS),
+    form_route(f"{YOU}/sessions", form_for_users(user_page.end_session, user_page.show_user)),
     page_route(authenticator.PATH, page_for_users(authenticator.show_authenticator)),
     form_route(
         authenticator.PATH, form_for_users(authenticator.change, authenticator.show_authenticator)
@@ -81,7 +79,7 @@ SIGN_IN_PAGES: Final = (
         form_for_users(redirect_user_once(passkey_pages.change), user_page.show_user),
     ),
     form_route(
-        f"{user_page.PATH}/language",
+        f"{YOU}/language",
         form_for_users(language_pages.choose_for_user, user_page.show_user),
     ),
     page_route(f"{language_pages.PATH}/{{language}}", language_pages.choose),

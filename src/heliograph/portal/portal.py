@@ -265,10 +265,13 @@ def portal_for(
     client_of: ClientOf,
     acceptor: Acceptor,
     console: Sequence[PageRoute] = (),
+    *,
+    portal_url: str | None = None,
 ) -> Portal | None:
     """Returns the portal, with the pages of the console beside it. Where the settings want no
     portal (HELIOGRAPH_PORTAL=off), it is the sign-in and the console; without a console, None.
-    `client_of` finds the address of a request's client. Raises SettingError.
+    `client_of` finds the address of a request's client. `portal_url` is where members find the
+    portal, if not here. Raises SettingError.
     """
     if not settings.portal and not console:
         return None
@@ -285,12 +288,21 @@ def portal_for(
             takes_sign_ups=settings.signup and settings.portal,
             passkey_site=passkeys.site_of(settings.base_url),
             base_url=settings.base_url,
+            portal_url=portal_url or settings.base_url,
+            console_link=_console_link(settings, served=bool(console)),
             shows_components=settings.portal_components,
         ),
         mailer_for(settings, db),
         pages,
         roots,
     )
+
+
+def _console_link(settings: Settings, *, served: bool) -> str | None:
+    """Returns where operators find the console, or None if nobody has said it."""
+    if served:
+        return CONSOLE
+    return settings.console_url and settings.console_url + CONSOLE
 
 
 def _run_handler(handler: Handler, request: PageRequest) -> Response:

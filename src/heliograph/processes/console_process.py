@@ -56,7 +56,11 @@ def run(settings: Settings, host: str, port: int) -> None:
         uvloop.run(
             _serve(
                 # it is the console that is asked for, whatever the API's own processes show
-                replace(settings, base_url=settings.base_url or address, console=True),
+                replace(
+                    settings,
+                    console_url=settings.console_url or settings.base_url or address,
+                    console=True,
+                ),
                 listener,
             )
         )

@@ -19,6 +19,7 @@ from heliograph.base.secrets import encrypt
 from heliograph.carriers import LinkState, carrier_states
 from heliograph.database.database import Database
 from tests.support.alerted import (
+    CONSOLE_URL,
     OPERATOR_MAIL,
     added,
     events,
@@ -98,6 +99,7 @@ def test_a_carrier_that_dies_and_returns_is_told_once_each_by_mail_and_webhook(
     assert tell(db, box) == 0
     assert subjects(box) == [DOWN]
     assert "heliograph carrier test alpha" in box.got[0].get_content()
+    assert f"\r\n{CONSOLE_URL}/console/alerts\r\n" in box.got[0].get_content()
     returns(db, carrier_id)
     assert tell(db, box) == 2
     look(db, HOLD_MS)

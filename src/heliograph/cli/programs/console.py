@@ -29,7 +29,7 @@ command = Command(
     help=(
         "Serve the operator's console and its sign-in alone, at an address of its own: no API, no"
         " portal, and nothing is sent. HELIOGRAPH_CONSOLE=off hides the console where the API"
-        " is. Set HELIOGRAPH_BASE_URL to the console's own address for this process. With SQLite"
+        " is. Set HELIOGRAPH_CONSOLE_URL to the console's address for all processes. With SQLite"
         " it runs only while heliograph serve does not. SIGTERM or Ctrl-C stops it."
     ),
 )

@@ -15,7 +15,7 @@ from heliograph.portal.form_idempotency import random_of_user, record_of, run_us
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.requests import ApiResponse
-from heliograph.users import User, mails, sign_ins
+from heliograph.users import User, mails, operators, sign_ins
 
 PURPOSE: Final = "sign-in link of a form"
 
@@ -115,11 +115,14 @@ def done_with_link(
     link = sign_ins.link_of(random_of_user(request, visit.session, PURPOSE))
     if not sign_ins.is_valid_link(tx, link, now_ms=request.now_ms):
         return redirect(done["to"], DoneNotice.DONE_ALREADY)
+    let_in = users.with_text_id(tx, done["user"])
+    is_operator = operators.role_of(tx, let_in.id) is not None
+    site = request.site if is_operator else request.service.portal_url or request.site
     return page(
         "sign_in_link.html",
         request,
         visit,
-        user=users.with_text_id(tx, done["user"]),
-        link=f"{request.site}/portal/sign-in/{link}",
+        user=let_in,
+        link=f"{site}/portal/sign-in/{link}",
         back=done["to"],
     )

@@ -14,14 +14,13 @@ from heliograph.portal.form_idempotency import (
     redirect_user_once,
     run_user_form_once,
 )
-from heliograph.portal.page_request import PageRequest
+from heliograph.portal.page_request import YOU, PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page, redirect
-from heliograph.portal.sign_in import user_page
 from heliograph.portal.visit import UserVisit
 from heliograph.requests import ApiResponse
 from heliograph.users import operators, sign_ins, two_step
 
-PATH: Final = f"{user_page.PATH}/authenticator"
+PATH: Final = f"{YOU}/authenticator"
 CHOICES: Final = ("begin", "confirm", "new codes", "turn off")
 MAKES_CODES: Final = ("confirm", "new codes")
 RECOVERY_PURPOSE: Final = "recovery codes"
@@ -40,7 +39,7 @@ def show_authenticator(
     try:
         secret = two_step.unconfirmed_secret(tx, request.service.secret_keys, user.id)
     except NotFound:
-        return RedirectResponse(user_page.PATH, SEE_OTHER, HEADERS)
+        return RedirectResponse(YOU, SEE_OTHER, HEADERS)
     address = two_step.address_for_app(secret, user.email)
     starts = range(0, len(secret), _GROUP)
     return page(
@@ -89,7 +88,7 @@ def _with_codes(
     run_user_form_once(tx, request, user.id, effect)
     codes = two_step.written_codes(random)
     if not two_step.any_counts(tx, user.id, codes):  # others have taken their place since
-        return redirect(user_page.PATH)
+        return redirect(YOU)
     return page("recovery_codes.html", request, visit=visit.displayed_visit, codes=codes)
 
 
@@ -102,7 +101,7 @@ def _begin(tx: Connection, request: PageRequest, visit: UserVisit) -> Response:
 def _turn_off(tx: Connection, request: PageRequest, visit: UserVisit) -> Response:
     two_step.turn_off(tx, visit.session.user.id)
     sign_ins.end_other_sessions(tx, visit.session)
-    return redirect(user_page.PATH)
+    return redirect(YOU)
 
 
 def _qr_code(address: str) -> Markup:

@@ -12,9 +12,8 @@ from heliograph.base.errors import NotFound
 from heliograph.portal import languages
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.filled_form import choice_of
-from heliograph.portal.page_request import LANGUAGE_COOKIE, PageRequest, path_of_page
+from heliograph.portal.page_request import LANGUAGE_COOKIE, YOU, PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, SEE_OTHER
-from heliograph.portal.sign_in import user_page
 from heliograph.portal.visit import UserVisit
 
 PATH: Final = "/portal/language"
@@ -37,7 +36,7 @@ def choose_for_user(tx: Connection, request: PageRequest, visit: UserVisit) -> R
     given = request.sent.form.get("language", "")
     wanted = choice_of("language", given, tuple(languages.LANGUAGES))
     users.choose_language(tx, visit.session.user.id, wanted)
-    return _keep_language(wanted, user_page.PATH)
+    return _keep_language(wanted, YOU)
 
 
 def _keep_language(language: str, back: str) -> Response:

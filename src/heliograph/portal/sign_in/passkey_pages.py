@@ -9,16 +9,16 @@ from starlette.responses import JSONResponse, Response
 
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.portal.filled_form import choice_of
-from heliograph.portal.page_request import PageRequest, path_of_page
+from heliograph.portal.page_request import YOU, PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, DoneNotice, RemovedAlready, redirect
-from heliograph.portal.sign_in import code_page, sign_in_pages, user_page
+from heliograph.portal.sign_in import code_page, sign_in_pages
 from heliograph.portal.sign_in.finish_sign_in import finish_sign_in
 from heliograph.portal.visit import UserVisit
 from heliograph.users import operators, passkeys, password_tries, sign_ins
 from heliograph.users.passkeys import Asker, PasskeyRefused
 
-PATH: Final = f"{user_page.PATH}/passkeys"
-PATH_SHOWN: Final = f"{user_page.PATH}#passkeys"
+PATH: Final = f"{YOU}/passkeys"
+PATH_SHOWN: Final = f"{YOU}#passkeys"
 CHOICES: Final = ("make", "rename", "remove")
 
 

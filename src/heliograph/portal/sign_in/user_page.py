@@ -7,14 +7,12 @@ from starlette.responses import Response
 
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.portal.cookies import set_cookie
-from heliograph.portal.page_request import BROWSER_COOKIE, PageRequest
+from heliograph.portal.page_request import BROWSER_COOKIE, YOU, PageRequest
 from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.sign_in.browser_names import browser_name
 from heliograph.portal.sign_in.finish_sign_in import BROWSER_KEPT_S
 from heliograph.portal.visit import UserVisit, user_visit_of
 from heliograph.users import operators, passkeys, password_tries, passwords, sign_ins, two_step
-
-PATH = "/portal/you"
 
 
 def show_user(
@@ -26,7 +24,9 @@ def show_user(
         request,
         status=400 if errors else 200,
         visit=visit.displayed_visit,
-        is_operator=operators.role_of(tx, visit.session.user.id) is not None,
+        console_link=request.service.console_link
+        if operators.role_of(tx, visit.session.user.id) is not None
+        else None,
         sessions=[
             (session, browser_name(session.seen_by))
             for session in sign_ins.sessions_of(tx, visit.session.user, now_ms=request.now_ms)
@@ -59,7 +59,7 @@ def set_password(request: PageRequest) -> Response:
         sign_ins.end_other_sessions(tx, visit.session)
         password_tries.forget_browsers(tx, user.id)
         browser = password_tries.know_browser(tx, user.id, request.browser, now_ms=request.now_ms)
-    response = redirect(PATH, DoneNotice.SAVED)
+    response = redirect(YOU, DoneNotice.SAVED)
     set_cookie(response, BROWSER_COOKIE, browser, kept_s=BROWSER_KEPT_S)
     return response
 
@@ -71,4 +71,4 @@ def end_session(tx: Connection, request: PageRequest, visit: UserVisit) -> Respo
         sign_ins.end_other_sessions(tx, visit.session)
     else:
         sign_ins.end_session_of(tx, visit.session.user.id, wanted)
-    return redirect(PATH, DoneNotice.ENDED)
+    return redirect(YOU, DoneNotice.ENDED)

@@ -1,7 +1,7 @@
 """`python -m bench.pages` measures how long the portal takes for each page of an account that has a
-million messages, a million contacts and 10,000 keys with a week of requests, on PostgreSQL. Its
-exit status is 1 when a page's 95th percentile is over 100 ms. Files, and pages of those who are not
-signed in, are not among them.
+million messages, a million contacts, a campaign to a million numbers of a file, and 10,000 keys
+with a week of requests, on PostgreSQL. Its exit status is 1 when a page's 95th percentile is over
+100 ms. Files, and pages of those who are not signed in, are not among them.
 
 The pages are asked for in this process, as the tests ask for them: what is measured is the server's
 part, without a network. The processor time of a page is that of this process and of its connections
@@ -40,7 +40,7 @@ from heliograph.users import passkeys
 from heliograph.wallet import ledger
 from heliograph.webhooks.events import EVENT_PREFIX
 from tests.support.api.service import Loop
-from tests.support.capability.campaigns import write_down
+from tests.support.capability.campaigns import write_down, write_down_file
 from tests.support.console.operators import attached, waiting_sender
 from tests.support.factories import SECRET_KEY, open_account, open_route
 from tests.support.portal.routes import customer_of, things_of
@@ -150,6 +150,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.pages", description=__doc__)
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--contacts", type=int, default=1_000_000)
+    parser.add_argument("--numbers", type=int, default=1_000_000)
     options = parser.parse_args(arguments)
     with (
         tempfile.TemporaryDirectory(prefix="heliograph-bench-") as folder,
@@ -167,7 +168,7 @@ def main(arguments: list[str]) -> int:
                 url.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
             )
             things = _add_things(db, run, account)
-            _fill(db, plain, account, options.messages, options.contacts)
+            _fill(db, plain, account, options)
             print(f"filled in {time.monotonic() - began_s:.0f} s", flush=True)
             costs = _measured(db, plain, run, things)
             plain.dispose()
@@ -202,8 +203,8 @@ def _add_things(db: Database, run: Loop, account: str) -> Things:
     return Things(account, known._asdict(), campaigns.text_id(sent))
 
 
-def _fill(db: Database, plain: sa.Engine, account: str, messages: int, contacts: int) -> None:
-    sends = messages // OF_SEND
+def _fill(db: Database, plain: sa.Engine, account: str, options: argparse.Namespace) -> None:
+    sends = options.messages // OF_SEND
     now_ms = clock.now_ms()
     begun_ms = now_ms - DAYS * DAY_MS
     given = {
@@ -225,12 +226,14 @@ def _fill(db: Database, plain: sa.Engine, account: str, messages: int, contacts:
     done = Import(db, ContactOwner(account, sandbox=False), OPERATOR)
     lines = ["phone,name,email,tags\n"]
     lines += [
-        f"{233_200_000_000 + k},Customer {k},c{k}@example.com,{_tag(k)}\n" for k in range(contacts)
+        f"{233_200_000_000 + k},Customer {k},c{k}@example.com,{_tag(k)}\n"
+        for k in range(options.contacts)
     ]
     for _ in done.run(Sheet(StringIO("".join(lines)), None, "GH").rows()):
         pass
     for fields in AUDIENCES:
         write_down(db, account, message="Hi {name|friend}, we open at nine.", **fields)
+    write_down_file(db, account, (233_200_000_000 + k * 7 for k in range(options.numbers)))
     with db.write() as tx:
         mark_again(tx, 0, now_ms)
     counter = RollupCounter(db)
@@ -289,7 +292,7 @@ def _paths(tx: Connection, home: str, things: Things) -> list[str]:
     }
     drafts = [
         f"/campaigns/{campaigns.text_id(draft)}{page}"
-        for draft in campaigns.page(tx, limit=len(AUDIENCES), account_id=things.account)
+        for draft in campaigns.page(tx, limit=len(AUDIENCES) + 1, account_id=things.account)
         for page in ("", "/launch")
     ]
     filters = (

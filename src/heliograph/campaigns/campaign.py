@@ -28,12 +28,20 @@ class Audience(NamedTuple):
     kind: str  # all, tags, numbers
     tags: tuple[str, ...] = ()
     whole: bool = True  # of numbers: whether its file was read to the end
+    size: int = 0  # of numbers: how many were stored; 0 where there are no landmarks
+    landmarks: tuple[int, ...] = ()  # of many numbers (`audience/landmarks.py`)
 
 
 def audience_of(stored_json: str) -> Audience:
     """Reads the column `audience`."""
     stored = msgspec.json.decode(stored_json)
-    return Audience(stored["kind"], tuple(stored.get("tags", ())), stored.get("whole", True))
+    return Audience(
+        stored["kind"],
+        tuple(stored.get("tags", ())),
+        stored.get("whole", True),
+        stored.get("size", 0),
+        tuple(stored.get("landmarks", ())),
+    )
 
 
 class AudienceHolder(Protocol):

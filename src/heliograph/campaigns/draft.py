@@ -177,7 +177,10 @@ def _wrong_sender(tx: Connection, account_id: str, sender: str, *, sandbox: bool
 
 def encode_audience(audience: Audience) -> str:
     """Returns an audience as the column `audience` holds it."""
-    return msgspec.json.encode(audience._asdict()).decode()
+    stored = audience._asdict()
+    if not audience.landmarks:
+        del stored["size"], stored["landmarks"]
+    return msgspec.json.encode(stored).decode()
 
 
 def _kind(value: Any) -> str:

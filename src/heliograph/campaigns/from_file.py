@@ -15,6 +15,7 @@ from heliograph.base.errors import InvalidRequest
 from heliograph.campaigns.audience.audience_lock import AudienceLock
 from heliograph.campaigns.audience.fill_in import Filling
 from heliograph.campaigns.audience.freeze import Tell, clear
+from heliograph.campaigns.audience.landmarks import landmarks_among
 from heliograph.campaigns.audience.numbers_file import BadNumberRow, NumberRow, Numbers
 from heliograph.campaigns.audience.recipients import CampaignRecipient, store
 from heliograph.campaigns.campaign import Campaign, by_id, change
@@ -129,12 +130,11 @@ def create_listed(
         clear(lock, campaign)
         lock.finish(lambda tx: _remove(tx, campaign))
         raise
+    with db.read() as tx:
+        landmarks = landmarks_among(tx, campaign, stored)
+    audience = request.audience._replace(whole=True, size=stored, landmarks=landmarks)
     whole = lock.finish(
-        lambda tx: change(
-            tx,
-            by_id(tx, campaign.id),
-            audience=encode_audience(request.audience._replace(whole=True)),
-        )
+        lambda tx: change(tx, by_id(tx, campaign.id), audience=encode_audience(audience))
     )
     return FileResult(
         whole,
@@ -151,6 +151,8 @@ def _no_recipients_left(reading: _NumbersRead) -> str:
     if not reading.bad_rows:
         return "The file holds no numbers."
     first = reading.bad_rows[0]
+    if reading.rows == 1:
+        return f"The file's only row cannot be sent to; line {first.line} {first.why}."
     return (
         f"None of the file's {reading.rows:,} lines can be sent to; line {first.line} {first.why}."
     )

@@ -107,7 +107,7 @@ def rounded(figure: int) -> int:
 
 def _people_up_to(tx: Connection, campaign: Campaign, most: int) -> int:
     if campaign.audience.kind == "numbers":
-        return WrittenRecipients(campaign).size(tx, most=most)
+        return campaign.audience.size or WrittenRecipients(campaign).size(tx, most=most)
     return members.count_up_to(tx, campaign, most)
 
 

@@ -110,12 +110,22 @@ def test_contacts_that_were_deleted_are_in_no_estimate(db: Database, amina_id: s
 def test_the_numbers_of_a_long_file_are_estimated_too(db: Database, amina_id: str) -> None:
     open_route(db)
     grant(db, amina_id, 10)
-    lines = [f"{phone},{'x' * 159 * (place % 2)}" for place, phone in enumerate(phones(6_000))]
+    # half of the numbers stand far apart, and half are one behind the other
+    numbers = [*phones(3_000), *(f"2332{place * 21_001:08}" for place in range(1, 3_001))]
+    lines = [f"{phone},{'x' * 159 * (place % 2)}" for place, phone in enumerate(numbers)]
     long = write_down_file(db, amina_id, lines, columns="phone,why", message="A{why}B")
+    add_contacts(db, amina_id, [{"phone": phone, "opted_out": True} for phone in numbers[::5]])
     exact, quick = campaigns.estimate(db, long), campaigns.quick_quote(db, long)
-    assert quick.estimated_from == 1_000
-    assert quick.quote.recipients == exact.recipients == 6_000
-    assert quick.quote.segments == pytest.approx(exact.segments, rel=0.05)
+    assert exact.recipients == 4_800
+    older = long._replace(audience_json='{"kind": "numbers", "whole": true}')
+    for estimate, people in ((quick, 700), (campaigns.quick_quote(db, older), 999)):
+        assert people < (estimate.estimated_from or 0) < 1_010
+        assert estimate.quote.recipients == pytest.approx(exact.recipients, rel=0.05)
+        assert estimate.quote.opted_out == pytest.approx(exact.opted_out, rel=0.15)
+        assert estimate.quote.segments == pytest.approx(exact.segments, rel=0.05)
+    stored = long.audience.landmarks
+    assert (len(stored), list(stored)) == (125, sorted(stored))
+    assert max(stored) < 10**10, "a landmark is no phone number"
     short = write_down_file(db, amina_id, lines[:20], columns="phone,why", message="A{why}B")
     assert campaigns.quick_quote(db, short)[:2] == (campaigns.estimate(db, short), None)
 

@@ -25,14 +25,23 @@ FILLED_IN_MAX: Final = 3_000
 PRICED_WHEN_ASKED_MAX: Final = 50_000  # 0.9 s at most, for somebody who waits for the exact price
 
 
+class SpentByCap(NamedTuple):
+    """Says how a daily cap spreads a campaign: over today (UTC), and so many `more_days`, which are
+    None if the cap is 0.
+    """
+
+    credits_today: int
+    more_days: int | None
+
+
 class QuickQuote(NamedTuple):
     """Holds a quote, and how many people it was estimated from; None means that it is exact.
-    `left_today` is what the daily cap leaves of today (UTC); None means that there is no cap.
+    `cap` is the account's daily cap; None means that there is none.
     """
 
     quote: Quote
     estimated_from: int | None = None
-    left_today: int | None = None
+    cap: daily_cap.CapOfAccount | None = None
 
     @property
     def shown(self) -> Quote:
@@ -51,12 +60,15 @@ class QuickQuote(NamedTuple):
         )
 
     @property
-    def first_day_credits(self) -> int | None:
-        """Returns the credits that the daily cap lets the campaign spend today (UTC), if it takes
-        more; then it goes on tomorrow.
+    def by_cap(self) -> SpentByCap | None:
+        """Returns how the daily cap spreads the campaign if nothing else is sent, or None if it can
+        be sent today.
         """
-        left = self.left_today
-        return left if left is not None and self.shown.credits > left else None
+        if self.cap is None or self.shown.credits <= self.cap.left_today:
+            return None
+        a_day, left = self.cap
+        later = self.shown.credits - left
+        return SpentByCap(left, -(-later // a_day) if a_day else None)
 
     @property
     def can_be_exact(self) -> bool:
@@ -88,7 +100,7 @@ def quick_quote(db: Database, campaign: Campaign, *, may_take_longer: bool = Fal
     with db.read() as tx:
         pricing = pricing_of(tx, campaign)
         available = wallet_of(tx, campaign.account_id).sms_credits
-        left_today = daily_cap.left_of_account(tx, campaign.account_id, clock.now_ms())
+        cap = daily_cap.cap_of_account(tx, campaign.account_id, clock.now_ms())
         estimated_from = None
         if _people_up_to(tx, campaign, exact_up_to + 1) > exact_up_to:
             estimated_from = price_sample(tx, campaign, pricing)
@@ -97,7 +109,7 @@ def quick_quote(db: Database, campaign: Campaign, *, may_take_longer: bool = Fal
             price_stratum(campaign.template, Stratum(1, people), pricing)
         else:
             pricing.add(_add_up(tx, campaign, pricing.digits), Filling(campaign.template))
-    return QuickQuote(pricing.quote(available), estimated_from, left_today)
+    return QuickQuote(pricing.quote(available), estimated_from, cap)
 
 
 def rounded(figure: int) -> int:

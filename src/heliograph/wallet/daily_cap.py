@@ -42,14 +42,22 @@ def left_today(cap: int | None, spent: int) -> int | None:
     return None if cap is None else cap - spent
 
 
-def left_of_account(tx: Connection, account_id: str, now_ms: int) -> int | None:
-    """Returns what `left_today` says of an account (raw id), without a lock. It is never below
-    zero.
+class CapOfAccount(NamedTuple):
+    """Holds the credits that may leave an account in a day (UTC), and those that still may today,
+    which are never below zero.
     """
+
+    credits_a_day: int
+    left_today: int
+
+
+def cap_of_account(tx: Connection, account_id: str, now_ms: int) -> CapOfAccount | None:
+    """Returns the cap of an account (raw id), without a lock, or None if it has none."""
     row = tx.execute(_CAP_AND_SPENT.where(wallets.c.account_id == account_id)).one()
+    if row.daily_credits is None:
+        return None
     spent = counted_today(row.spent_day, row.spent_credits, now_ms)
-    left = left_today(row.daily_credits, spent)
-    return None if left is None else max(0, left)
+    return CapOfAccount(row.daily_credits, max(0, row.daily_credits - spent))
 
 
 def refusal_to_spend(

@@ -35,8 +35,8 @@ WHY: Final = {
     states.PAUSED_BY_OPERATOR: "Somebody has paused it: a member of the account, or an operator.",
     states.INSUFFICIENT_CREDITS: "The wallet holds too few credits. If it is paused, it goes on by"
     " itself after a top-up.",
-    states.DAILY_CAP_REACHED: "The account has reached its daily cap. It goes on by itself"
-    " tomorrow.",
+    states.DAILY_CAP_REACHED: "The account has reached its daily cap. It goes on by itself on the"
+    " next day (UTC), and so on each day, until all of it has left.",
     states.SENDER_NOT_APPROVED: "Its sender is not approved any more.",
     states.ACCOUNT_SUSPENDED: "The account was suspended.",
     states.NO_RECIPIENTS: "When its time came, there was nobody to send it to.",

@@ -11,7 +11,8 @@ REASONS: Final = {
         "The wallet holds too few credits. A paused campaign goes on by itself after a top-up."
     ),
     "daily_cap_reached": marked(
-        "The account has reached its daily cap. The campaign goes on by itself tomorrow."
+        "The account has reached its daily cap. The campaign goes on by itself on the next day"
+        " (UTC), and so on each day, until all of it has left."
     ),
     "sender_not_approved": marked(
         "Its sender is not approved any more. Ask the operator of this service about it."

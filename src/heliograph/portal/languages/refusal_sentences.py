@@ -197,6 +197,7 @@ OF_ROOMS: Final = (
         "The contacts have more than %(most)s different custom fields: too many columns for a file."
     ),
     marked("The file has more than %(most)s numbers."),
+    marked("The file's only row cannot be sent to; line %(line)s %(why)s."),
     marked("None of the file's %(lines)s lines can be sent to; line %(line)s %(why)s."),
     # of imports, in the audit log
     marked("1 row of a file"),

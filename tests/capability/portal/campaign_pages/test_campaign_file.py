@@ -58,7 +58,8 @@ def test_a_file_becomes_a_draft_and_each_line_that_is_left_out_says_why(
         (SHEET, {"sender": "CHIDI"}, "sender", "must be one that is approved"),
         (SHEET, {"country_code": "XX"}, "country_code", "XX"),
         ("", {}, "file", "is required"),
-        ("phone\n12\n", {"message": "Hi"}, "file", "None of the file's 1 lines can be sent to"),
+        ("phone\n12\n", {"message": "Hi"}, "file", "The file's only row cannot be sent to; line 2"),
+        ("phone\n12\n1\n", {"message": "Hi"}, "file", "None of the file's 2 lines can be sent to"),
     ],
     ids=str,
 )
@@ -85,7 +86,11 @@ def test_what_cannot_be_read_makes_no_campaign_and_is_told_at_its_field(
 @pytest.mark.parametrize(
     ("sheet", "why"),
     [
-        ("phone\n12\n", "(sur 1) ne peut recevoir d’envoi ; la ligne 2 contient '12', qui"),
+        (
+            "phone\n12\n",
+            "ligne de données du fichier ne peut recevoir d’envoi ; la ligne 2 contient",
+        ),
+        ("phone\n12\n1\n", "(sur 2) ne peut recevoir d’envoi ; la ligne 2 contient '12', qui"),
         ("phone,city\n,Accra\n", "ne peut recevoir d’envoi ; la ligne 2 n’a pas de numéro"),
         ("phone\n233201234567,1\n", "la ligne 2 a 2 colonnes ; l’en-tête en a 1"),
     ],

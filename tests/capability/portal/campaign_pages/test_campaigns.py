@@ -130,14 +130,23 @@ def test_what_the_daily_cap_leaves_of_today_is_said_before_a_launch(
             .where(wallets.c.account_id == amina_id)
             .values(spent_day=today, spent_credits=2)
         )
-    said = "the account can still spend {} today. The campaign pauses when"
-    for cap, left in ((None, None), (6, None), (5, "3 credits"), (3, "1 credit"), (1, "0 credits")):
+    said = "the account can still spend {} The campaign pauses then{}"
+    tomorrow = ", and goes on by itself tomorrow (UTC)."
+    each_day = ", and goes on by itself each day (UTC). It takes {} more days, or longer if other"
+    for cap, left, goes_on in (
+        *((None, None, ""), (6, None, "")),
+        (5, "3 credits today.", tomorrow),
+        (3, "1 credit today.", tomorrow),
+        (2, "0 credits today.", each_day.format(2)),
+        (1, "0 credits today.", each_day.format(4)),
+        (0, "0 credits today.", ". It goes on when the cap is raised."),
+    ):
         with db.write() as tx:
             accounts.change(tx, amina_id, daily_credits=cap)
         for path in (path_of(home, draft), f"{path_of(home, draft)}/launch"):
             page = words_of(visitor.get(path).text)
             assert ("By its daily cap" in page) == (left is not None)
-            assert left is None or said.format(left) in page
+            assert left is None or said.format(left, goes_on) in page
     assert "By its daily cap" not in visitor.get(f"{path_of(home, sandbox)}/launch").text
     with db.write() as tx:  # what was spent on another day does not count
         tx.execute(wallets.update().values(spent_day=today - 1))

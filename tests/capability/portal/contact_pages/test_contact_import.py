@@ -40,7 +40,7 @@ def test_a_file_is_stored_and_each_row_that_is_left_out_says_why(
     said = html.unescape(page.text)
     assert "<script>" not in page.text
     assert 'data-name="Line">3</td><td class="why spans">phone must be a phone number' in said
-    assert "count instead of it: 5." in said
+    assert "Line 5 repeats the phone of an earlier one, and counts instead of it." in said
     for columns in ("phone, name, tags, opted_out", "city", "#<script>"):
         assert f"<dd>{columns}</dd>" in said
     ama, kofi = those_of(db, amina_id)

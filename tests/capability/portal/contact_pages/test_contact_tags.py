@@ -40,7 +40,7 @@ def test_all_that_a_search_finds_are_tagged_and_the_page_says_how_many_before(
     asked = visitor.get(f"{home}/contacts/tags?mode=live&q=accra&all=yes&tag=gold&way=add").text
     words = words_of(asked)
     assert "Add gold to 1 contact?" in words
-    assert "1 of 3 have it already. 1 cannot have one more tag" in words
+    assert "1 of 3 has it already. 1 cannot have one more tag" in words
     assert tags_by_name(db, amina_id)["Ama Accra"] == ("new",)
     done = visitor.post(f"{home}/contacts/tags", hidden_in(asked))
     assert "Added gold to 1 contact" in words_of(done.text)

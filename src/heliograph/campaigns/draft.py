@@ -22,6 +22,14 @@ from heliograph.senders import approved_senders
 
 RATE_MAX: Final = 100_000  # messages a second: beyond what one campaign is expanded at
 SENDER_ASKED_MAX: Final = 64
+# what is wrong with the tags of each audience
+_TAGS_REFUSED: Final = {
+    "tags": "must name one tag at least",
+    # nobody guesses which of the two is meant: a text to all cannot be called back
+    "all": "must be blank where the audience is all contacts: choose the contacts with these tags,"
+    " or remove the tags",
+    "numbers": "cannot be given with the audience numbers",
+}
 
 
 class CampaignRequest(NamedTuple):
@@ -88,14 +96,7 @@ def _read_audience(form: Form, *, has_tags: bool) -> Audience | None:
     if audience_kind is None:
         return None
     if (audience_kind == "tags") != has_tags:
-        form.refuse(
-            "tags",
-            (
-                "must name one tag at least"
-                if audience_kind == "tags"
-                else f"cannot be given with the audience {audience_kind}"
-            ),
-        )
+        form.refuse("tags", _TAGS_REFUSED[audience_kind])
         return None
     return Audience(audience_kind, tags, whole=audience_kind != "numbers")
 

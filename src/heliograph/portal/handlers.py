@@ -67,17 +67,26 @@ def file_form_route(
     may: Handler,
     handle: Handler,
     octets_max: int = UPLOAD_OCTETS_MAX,
+    *,
+    may_lack_files: bool = False,
 ) -> PageRoute:
     """Returns the route of a form with a file, which together have so many octets at most."""
-    return PageRoute(path, handle, is_form=True, may=may, octets_max=octets_max)
+    return PageRoute(
+        path,
+        handle,
+        is_form=True,
+        may=may,
+        octets_max=octets_max,
+        may_lack_files=may_lack_files,
+    )
 
 
 def files_form_route(
     path: str, may: Handler, handle: Handler, octets_max: int, files_max: int
 ) -> PageRoute:
     """Returns the route of a form with so many files at most, and perhaps none."""
-    return file_form_route(path, may, handle, octets_max)._replace(
-        files_max=files_max, may_lack_files=True
+    return file_form_route(path, may, handle, octets_max, may_lack_files=True)._replace(
+        files_max=files_max
     )
 
 

@@ -197,6 +197,7 @@ PAGES: Final = (
         f"{OF_ACCOUNT}/campaigns/new/import",
         page_for_members(campaign_file.show_form),
         campaign_file.store,
+        may_lack_files=True,  # a mode that is chosen shows the form again
     ),
     form_route(f"{CAMPAIGN}/test", campaign_test.send_test),
     page_route(CAMPAIGN, long_page_for_members(campaigns.show_campaign)),

@@ -12,7 +12,7 @@ from heliograph.portal.page_request import SentFields, SentFile
 
 # what comes in within the time for a body, at a megabit a second
 UPLOAD_OCTETS_MAX: Final = 4 * 1_024 * 1_024
-FIELDS_MAX: Final = 10
+FIELDS_MAX: Final = 12
 FIELD_OCTETS_MAX: Final = 24 * 1_024  # the text of a campaign, in letters of four octets
 
 

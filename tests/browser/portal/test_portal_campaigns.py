@@ -4,13 +4,16 @@ another is refused, scheduled and canceled. A third goes from a file to its repo
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.api.server import Server
 from tests.support.capability.campaigns import add_contacts, write_down
 from tests.support.factories import phones
 from tests.support.portal.browsing import (
+    HEIGHT,
     at_both_widths,
+    link,
     opened,
     picture,
     reload_until,
@@ -36,17 +39,17 @@ def test_a_campaign_is_written_by_keyboard_launched_and_watched(
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Write a campaign").focus()
     page.keyboard.press("Enter")
-    page.get_by_role("link", name="Sandbox").focus()
+    page.get_by_role("button", name="Sandbox").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_label("Sender")).to_have_value("AMINA")
     page.get_by_label("Name").focus()
     page.keyboard.type("Mangoes in May")
     page.get_by_role("textbox", name="Text").focus()
     page.keyboard.type("Hi {name|friend}, the first mangoes {are yours.")
-    page.get_by_label("Contacts with any").focus()
-    page.keyboard.press("Space")
+    expect(page.get_by_label("All contacts")).to_be_checked()
     page.get_by_label("Tags, each").focus()
     page.keyboard.type(tag)
+    expect(page.get_by_label("Contacts with any")).to_be_checked()  # by itself
     page.get_by_role("button", name="Save the draft").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("that is not part of a placeholder")).to_be_visible()
@@ -190,12 +193,56 @@ def test_a_file_with_a_column_of_another_name_becomes_a_campaign_and_its_report(
     page.context.close()
 
 
+@at_both_widths
+@pytest.mark.parametrize("runs_scripts", [True, False])
+def test_what_is_typed_stays_in_the_other_mode_and_beside_a_file(
+    browser: Browser, server: Server, width: int, runs_scripts: bool
+) -> None:
+    window = browser.new_context(
+        viewport={"width": width, "height": HEIGHT}, java_script_enabled=runs_scripts
+    )
+    page, home = window.new_page(), f"{server.url}/portal/accounts/{server.cast.amina.text_id}"
+    page.goto(link(server))
+    page.get_by_role("button", name="Sign in").click()
+    page.goto(f"{home}/campaigns/new?mode=live")
+    name = page.get_by_role("textbox", name="Name", exact=True)
+    text = page.get_by_role("textbox", name="Text")
+    name.fill("May")
+    text.fill("Hi {name}")
+    page.get_by_label("Contacts with any").check()
+    page.get_by_label("Tags, each").fill("gold\nnew")
+    for button, path in (
+        ("Sandbox", "/campaigns/new?mode=sandbox"),
+        ("numbers of a file", "/campaigns/new/import?mode=sandbox"),
+        ("Live", "/campaigns/new/import?mode=live"),
+        ("Or write to contacts", "/campaigns/new?mode=live"),
+    ):
+        page.get_by_role("button", name=button).click()
+        expect(page).to_have_url(f"{home}{path}")
+        expect(name).to_have_value("May")
+        expect(text).to_have_value("Hi {name}")
+        if "import" in path:
+            expect(page.locator("[name=tags]")).to_be_hidden()
+            page.get_by_label("Numbers are dialled in").fill("GH")
+            if runs_scripts:
+                picture(page, "campaigns-file-typed")
+        if runs_scripts:
+            page.reload()
+            expect(name).to_have_value("May")
+    expect(page.get_by_label("Tags, each")).to_have_value("gold\nnew")
+    expect(page.get_by_label("Contacts with any")).to_be_checked()
+    name.press("Enter")  # saves, and shows no other mode
+    expect(page.get_by_role("heading", name="May")).to_be_visible()
+    expect(page.get_by_text("contacts with any of the tags gold, new")).to_be_visible()
+    window.close()
+
+
 def write_to_a_file(page: Page, name: str, sheet: Path) -> None:
     """Writes a draft to the numbers of a file, which are in a column that has to be named. One of
     its three lines has no number.
     """
     sheet.write_text("who;Handy;city\nAma;0201234568;Accra\nKofi;12;Tema\nEfua 🙂;0201234569;\n")
-    page.get_by_role("link", name="numbers of a file").click()
+    page.get_by_role("button", name="numbers of a file").click()
     page.get_by_label("CSV file").set_input_files(sheet)
     expect(page.get_by_text("{who}, {Handy}, {city}")).to_be_visible()
     page.get_by_label("Name").fill(name)

@@ -16,7 +16,11 @@ from heliograph.base.errors import FieldError, InvalidRequest, Unavailable
 from heliograph.base.json import decode_object
 from heliograph.base.short_texts import invalid_field
 from heliograph.campaigns import previews
-from heliograph.portal.campaign_pages.campaign_new import lines_of
+from heliograph.portal.campaign_pages.campaign_new import (
+    SHOW_MODE,
+    as_shown_in_mode,
+    lines_of,
+)
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.form_idempotency import forget_once, run_form_once
 from heliograph.portal.page_request import PageRequest
@@ -55,9 +59,13 @@ def show_form(
     usual = {"sender": usual_sender(tx, visit) or ""}
     typed = {**usual, "mode": query.get("mode", visit.mode), **request.sent.form}
     mode = typed["mode"] if typed["mode"] in visit.modes else visit.mode
+    senders = campaigns.senders_for(tx, visit.account.id, sandbox=mode == "sandbox")
+    if typed["sender"] not in senders:  # it is one of the other mode
+        typed["sender"] = usual["sender"]
     return page(
         "campaign_file.html",
         request,
+        is_form_page=True,
         status=status if errors else 200,
         visit=visit,
         typed=typed,
@@ -65,7 +73,7 @@ def show_form(
         others=[error for error in errors if error.field not in FIELDS],
         mode=mode,
         modes=visit.modes,
-        senders=campaigns.senders_for(tx, visit.account.id, sandbox=mode == "sandbox"),
+        senders=senders,
         numbers_max=NUMBERS_MAX,
         mebibytes_max=UPLOAD_OCTETS_MAX // 1_024**2,
     )
@@ -73,11 +81,14 @@ def show_form(
 
 def store(request: PageRequest) -> Response:
     """Makes a draft to the numbers of a file, in several transactions, and says what became of its
-    lines. A form that is sent twice makes one draft, and the second response leads to it.
+    lines. A form that is sent twice makes one draft, and the second response leads to it. With the
+    buttons that show the form in a mode, nothing is stored.
     """
     with request.db.read() as tx:
         visit = visit_of(tx, request)
         visit.require(tx, Right.CAMPAIGNS)
+        if SHOW_MODE in request.sent.form:
+            return show_form(tx, as_shown_in_mode(request), visit)
     try:
         result, columns = _store(request, visit)
     except _AlreadySent as sent:
@@ -109,6 +120,7 @@ def _store(request: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tu
     """
     body: dict[str, Any] = dict(body_of(request))
     mode = choice_of("mode", body.pop("mode", visit.mode), visit.modes)
+    body.pop("tags", None)  # kept for who goes back to the form for contacts
     country, phone_column = body.pop("country_code", None), body.pop("phone_column", None)
     message = lines_of(body["message"]) if "message" in body else None
     wanted = campaigns.read_campaign_request({**body, "message": message, "audience": "numbers"})

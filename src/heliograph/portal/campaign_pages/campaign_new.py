@@ -22,6 +22,8 @@ from heliograph.users import Right
 
 AUDIENCES: Final = ("all", "tags")
 FIELDS: Final = ("name", "sender", "message", "audience", "tags")
+FIELDS_OF_FILE: Final = ("phone_column", "country_code")  # kept for who goes back to that form
+SHOW_MODE: Final = "show_mode"  # the name of buttons: the mode that the form is to be shown in
 
 
 class TextPreview(NamedTuple):
@@ -44,7 +46,11 @@ def show_form(
     filled_in = {**like, **request.sent.form}
     usual = {"audience": "all", "sender": usual_sender(tx, visit) or ""}
     typed = {**usual, "mode": query.get("mode", visit.mode), **filled_in}
+    typed["audience"] = typed["audience"] or usual["audience"]  # not chosen yet, beside a file
     mode = typed["mode"] if typed["mode"] in modes else visit.mode
+    senders = campaigns.senders_for(tx, visit.account.id, sandbox=mode == "sandbox")
+    if typed["sender"] not in senders:  # it is one of the other mode
+        typed["sender"] = usual["sender"]
     if like:  # it is previewed as if it had been typed
         request = request._replace(sent=request.sent._replace(form=filled_in))
     return page(
@@ -59,7 +65,19 @@ def show_form(
         others=[error for error in errors if _form_field(error.field) not in FIELDS],
         mode=mode,
         modes=modes,
-        senders=campaigns.senders_for(tx, visit.account.id, sandbox=mode == "sandbox"),
+        senders=senders,
+    )
+
+
+def as_shown_in_mode(request: PageRequest) -> PageRequest:
+    """Returns the request of a form whose button shows it in a mode, as if it had been filled in
+    on the page that is shown, whose address has the mode. Raises InvalidRequest.
+    """
+    mode = choice_of("mode", request.sent.form[SHOW_MODE], MODES)
+    form = {name: value for name, value in request.sent.form.items() if name != SHOW_MODE}
+    return request._replace(
+        sent=request.sent._replace(form={**form, "mode": mode}),
+        page=f"{request.url_path}?mode={mode}",
     )
 
 
@@ -96,9 +114,11 @@ def _text_preview(tx: Connection, request: PageRequest, visit: Visit) -> TextPre
 
 
 def store_draft(tx: Connection, request: PageRequest, visit: Visit) -> Response:
-    """Stores a draft, as `campaign create` does, and shows it. Nothing is sent yet. With the button
-    that previews, nothing is stored.
+    """Stores a draft, as `campaign create` does, and shows it. Nothing is sent yet. With the
+    buttons that preview, or show the form in a mode, nothing is stored.
     """
+    if SHOW_MODE in request.sent.form:
+        return show_form(tx, as_shown_in_mode(request), visit)
     if request.sent.form.get("do") == "preview":
         return show_form(tx, request, visit)
     return redirect_once(_store_draft)(tx, request, visit)
@@ -119,6 +139,8 @@ def _read_form(request: PageRequest, visit: Visit) -> tuple[str, dict[str, Any]]
     InvalidRequest for what is not a choice of the form.
     """
     body: dict[str, Any] = dict(body_of(request))
+    for name in (SHOW_MODE, *FIELDS_OF_FILE):
+        body.pop(name, None)
     mode = choice_of("mode", body.pop("mode", visit.mode), MODES)
     return mode, {
         **body,

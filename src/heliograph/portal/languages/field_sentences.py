@@ -175,6 +175,10 @@ OF_FORMS: Final = (
     marked("is a second column for %(name)s: column %(place)s is the first"),
     # messages and campaigns
     marked("must name one tag at least"),
+    marked(
+        "must be blank where the audience is all contacts: choose the contacts with these tags,"
+        " or remove the tags"
+    ),
     marked("must be all, tags or numbers, not %(given)s"),
     marked(
         "must have 1 character to %(segments)s segments (%(most)s characters of the GSM alphabet,"

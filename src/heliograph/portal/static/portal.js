@@ -117,6 +117,11 @@ else if (history.state?.typed && arrival?.type === "navigate") history.replaceSt
 else if (history.state?.typed) setTimeout(() => fillIn(history.state.typed)); // htmx listens by then
 document.addEventListener("change", () => { if (history.state?.typed) keepTyped(); });
 
+// Whoever types into what belongs to a choice, such as tags, means that choice. It can be chosen otherwise after that.
+document.addEventListener("input", ({ target }) => {
+  if (target.dataset?.chooses && target.value.trim()) document.getElementById(target.dataset.chooses).checked = true;
+});
+
 // Who only looks at the portal of somebody else sees its forms, and cannot fill them in. The server
 // refuses them in any case.
 function closeForms() {

@@ -133,3 +133,60 @@ def test_a_form_that_is_filled_in_shows_its_preview_at_once(
     assert visitor.page.status_code == 401
     visitor.sign_in(EMAIL, amina_id)
     assert ">Hi Ama, we open.</blockquote>" in visitor.get(path).text
+
+
+def _filled_in(page: str) -> dict[str, str]:
+    """Returns what the form of a page is filled in with: what it would send but for its tokens."""
+    [form] = re.findall(r'<form [^>]*id="campaign".*?</form>', page, re.DOTALL)
+    found = dict(re.findall(r'<textarea name="(\w+)"[^>]*>\n(.*?)</textarea>', form, re.DOTALL))
+    for tag in re.findall(r"<input [^>]*>", form):
+        is_radio = 'type="radio"' in tag
+        named = re.search(r'name="(\w+)".* value="([^"]*)"', tag)
+        if named and (not is_radio or " checked" in tag):
+            found[named[1]] = named[2]
+    found["sender"] = re.findall(r"<option selected>([^<]+)</option>", form)[0]
+    return {
+        name: html.unescape(found.get(name, ""))
+        for name in (*FORM, "mode", "tags", "phone_column", "country_code")
+    }
+
+
+def test_what_was_typed_stays_in_the_other_mode_and_on_the_page_for_a_file(
+    visitor: Visitor, db: Database, amina_id: str, home: str
+) -> None:
+    typed = {**FORM, "name": "May", "mode": "sandbox", "audience": "tags", "tags": "gold\nnew"}
+    new, file = f"{home}/campaigns/new", f"{home}/campaigns/new/import"
+    shown = visitor.get(f"{new}?mode=sandbox").text
+    for path, mode, more in (
+        (new, "live", {}),
+        (file, "live", {"phone_column": "Handy", "country_code": "GH"}),
+        (file, "sandbox", {}),
+        (new, "sandbox", {}),
+        (new, "live", {}),
+    ):
+        assert f'formaction="{path}?mode={mode}"' in shown, "a button leads there"
+        page = visitor.post(f"{path}?mode={mode}", {**typed, "show_mode": mode})
+        shown, typed = page.text, {**typed, "mode": mode}
+        assert page.status_code == 200
+        assert f'data-page-of-form="{path}?mode={mode}"' in shown
+        assert {name: value for name, value in _filled_in(shown).items() if value} == typed
+        typed |= more
+    assert those_of(db, amina_id) == []
+    refused = visitor.post(new, {**typed, "show_mode": "test"})
+    assert "must be one of live, sandbox" in html.unescape(refused.text)
+    assert visitor.post(new, typed).status_code == 303
+    [made] = those_of(db, amina_id)
+    assert (made.name, made.sandbox, made.audience.tags) == ("May", False, ("gold", "new"))
+
+
+def test_tags_beside_all_contacts_are_refused_in_one_sentence(visitor: Visitor, home: str) -> None:
+    why = "must be blank where the audience is all contacts: choose the contacts with these tags,"
+    french = "doit rester vide si le public est l’ensemble des contacts : choisissez les contacts"
+    for language, says in (("en", why), ("fr", french)):
+        visitor.get(f"/portal/language/{language}")
+        visitor.get(f"{home}/campaigns/new")
+        page = visitor.post(f"{home}/campaigns/new", {**FORM, "tags": "gold"})
+        assert page.status_code == 400
+        [told] = re.findall(r'id="tags-error">(.*?)</span>', page.text, re.DOTALL)
+        assert says in html.unescape(told).replace("\xa0", " ")
+        assert _filled_in(page.text)["tags"] == "gold"

@@ -48,7 +48,7 @@ def test_credits_are_bought_by_keyboard_and_stand_in_the_ledger(
     picture(page, "money-low")
     page.get_by_label("Money in GHS").fill("1000")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("warned below 1000.00 GHS")).to_be_visible()
+    expect(page.get_by_text("warned below 1\u202f000.00 GHS")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="Save all as CSV").click()
     assert "Bank transfer 4711" in download.value.path().read_text()

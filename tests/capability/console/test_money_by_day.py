@@ -74,7 +74,7 @@ def test_a_day_shows_what_was_sold_spent_and_given_back(
     assert row(today, "400", "1,000", "–", "321", "21") in everybody
     assert row(before, "800", "2,000", "–", "642", "42") in everybody
     assert row("<strong>30 days</strong>", "1,200", "3,000", "–", "963", "63") in everybody
-    assert row(before, "2501.00 GHS", "–", "40.00 GHS", names=MONEY) in everybody
+    assert row(before, "2\u202f501.00 GHS", "–", "40.00 GHS", names=MONEY) in everybody
     path = money_of(visitor)
     assert row(before, "400", "1,000", "–", "321", "21", "–") in visitor.get(f"{path}/days").text
     for file, account_ids in (

@@ -44,10 +44,7 @@ def show_all_accounts(tx: Connection, request: PageRequest, visit: OperatorVisit
         request,
         visit,
         status=400 if errors else 200,
-        prices=[
-            (price, money.to_text(price.amount_minor, price.currency))
-            for price in prices.all_prices(tx)
-        ],
+        prices=prices.all_prices(tx),
         figures=figures_by_day(tx, None, request.now_ms),
         typed={"account": looked_for},
         errors={error.field: error.message for error in errors},

@@ -36,10 +36,7 @@ def show_list(
         request,
         visit,
         status=400 if errors else 200,
-        prices=[
-            (price, money.to_text(price.amount_minor, price.currency))
-            for price in prices.all_prices(tx)
-        ],
+        prices=prices.all_prices(tx),
         typed=body_of(request),
         errors={error.field: error.message for error in errors},
     )

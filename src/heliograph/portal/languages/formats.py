@@ -5,6 +5,7 @@ English pages have their own ways, which are older: they write dates as programs
 
 import re
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Final
 
 from heliograph.base.clock import rfc3339
@@ -40,11 +41,13 @@ def signed(number: int) -> str:
 
 
 def money(minor: int, currency: str) -> str:
-    """Returns an amount of money, such as `12.50 GHS`, or `1 234,50 GHS`."""
-    text = to_text(minor, currency)
+    """Returns an amount of money, such as `1 234.50 GHS` or `1 234,50 GHS`. In English, too, thin
+    spaces that no line breaks at stand between thousands.
+    """
+    amount = to_text(minor, currency).partition(" ")[0]
     if language() == USUAL:
-        return text
-    return f"{_decimal(text.partition(' ')[0])}{WIDE}{currency}"
+        return f"{Decimal(amount):,}".replace(",", NARROW) + f" {currency}"
+    return f"{_decimal(amount)}{WIDE}{currency}"
 
 
 def number_in(text: str) -> str:

@@ -76,7 +76,7 @@ def test_an_endpoint_that_fails_is_shown_with_why_and_what_waits_and_is_stopped(
     assert 'data-name="Events wait">7<' in listed
     page = visitor.get(path).text
     assert '<td class="number ends">503</td>' in page
-    assert "1234 ms" in page
+    assert "1\u202f234 ms" in page
     assert "233201234567" not in page, "an answer may repeat what the event has told"
     for do, action in (("disable", "disabled"), ("enable", "enabled")):
         visitor.get(path)

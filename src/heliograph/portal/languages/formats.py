@@ -1,6 +1,7 @@
 """Writes numbers, money and times as is usual in the language that is spoken.
 
-English pages have their own ways, which are older: they write dates as programs do.
+English pages write days as programs do. All times are by the clocks of the account that is shown,
+and of UTC where none is (docs/decisions/portal.md, U156).
 """
 
 import re
@@ -8,7 +9,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 
-from heliograph.base.clock import rfc3339
 from heliograph.portal.languages.page_language import USUAL, _, language, ngettext, zone
 from heliograph.wallet.money import to_text
 
@@ -104,11 +104,9 @@ def ago(at_ms: int, now_ms: int) -> str:
 
 
 def day(at_ms: int) -> str:
-    """Returns the day of a moment: `2026-01-31` in UTC, or as the language writes it, by the
-    account's clocks.
-    """
+    """Returns the day of a moment, such as `2026-01-31`, by the account's clocks."""
     if language() == USUAL:
-        return rfc3339(at_ms)[: len("2026-01-31")]
+        return _by_clocks(at_ms, "%Y-%m-%d")
     return _formatted(at_ms, DAY)
 
 
@@ -122,12 +120,13 @@ def day_named(text: str) -> str:
 
 
 def moment(at: int | str) -> str:
-    """Returns a moment, which is given in ms or as RFC 3339 has it: as RFC 3339 has it, or as the
-    language writes it, by the account's clocks.
+    """Returns a moment, which is given in ms or as RFC 3339 has it, to the second and by the
+    account's clocks, with their zone: `2026-01-31 09:30:00 GMT`, or as the language writes it.
     """
+    at_ms = in_ms(at) if isinstance(at, str) else at
     if language() == USUAL:
-        return rfc3339(at) if isinstance(at, int) else at
-    return _formatted(in_ms(at) if isinstance(at, str) else at, MOMENT)
+        return _by_clocks(at_ms, "%Y-%m-%d %H:%M:%S %Z")
+    return _formatted(at_ms, MOMENT)
 
 
 def in_ms(at: str) -> int:
@@ -138,20 +137,24 @@ def in_ms(at: str) -> int:
 def start_time(at_ms: int) -> str:
     """Returns when something is to start, to the minute, by the account's clocks."""
     if language() == USUAL:
-        return datetime.fromtimestamp(at_ms / 1_000, zone()).strftime("%Y-%m-%d %H:%M %Z")
+        return _by_clocks(at_ms, "%Y-%m-%d %H:%M %Z")
     return _formatted(at_ms, "d MMM y, HH:mm z")
 
 
 def hour_name(at_ms: int) -> str:
     """Returns an hour as clocks show it, such as `14:00`."""
-    return datetime.fromtimestamp(at_ms / 1_000, zone()).strftime("%H:%M")
+    return _by_clocks(at_ms, "%H:%M")
 
 
 def day_name(at_ms: int) -> str:
     """Returns a day, such as `31 Jan`."""
     if language() == USUAL:
-        return datetime.fromtimestamp(at_ms / 1_000, zone()).strftime("%-d %b")
+        return _by_clocks(at_ms, "%-d %b")
     return _formatted(at_ms, SHORT_DAY)
+
+
+def _by_clocks(at_ms: int, shape: str) -> str:
+    return datetime.fromtimestamp(at_ms / 1_000, zone()).strftime(shape)
 
 
 def _formatted(at_ms: int, shape: str) -> str:

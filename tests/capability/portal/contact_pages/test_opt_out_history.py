@@ -43,9 +43,9 @@ def test_each_opt_out_is_told_with_its_time_and_who_did_it(
     assert table_said == " ".join(
         f"{minutes} min ago {way}" for minutes, way in enumerate(reversed(ways), 1)
     )
-    since = re.search(r"Opted out since ([\d\-T:.]+Z)", said)
+    since = re.search(r"Opted out since ([\d\-: ]+ UTC)", said)
     assert since is not None
-    assert visitor.page.text.count(f'title="{since[1]}"') == 1
+    assert f'title="{since[1]}"' in visitor.page.text
 
 
 def test_who_was_opted_out_before_it_was_recorded_is_told_so(

@@ -94,6 +94,32 @@ def test_a_workbook_is_named_as_one() -> None:
         CsvReader(text_of(file))
 
 
+@pytest.mark.parametrize(
+    ("octets", "what"),
+    [
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + b"\0" * 70_000, "a PDF document; choose a CSV file"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 70_000, r"an old kind \(.xls\); save it"),
+        (b"\x89PNG\r\n\x1a\n\0", "an image; choose a CSV file"),
+        (b"\xff\xd8\xff\xe0\0\x10JFIF", "an image; choose a CSV file"),
+        (b"<!DOCTYPE html><p>" + b"x" * 70_000, r"a web page \(HTML\); choose a CSV file"),
+        (b"\xef\xbb\xbf\n\n  <HTML lang=en>\n", r"a web page \(HTML\); choose a CSV file"),
+        (b"<table><tr><td>phone</td></tr></table>", r"a web page \(HTML\); choose a CSV file"),
+        (b'<?xml version="1.0"?>\n<html/>', r"a web page \(HTML\); choose a CSV file"),
+    ],
+    ids=["pdf", "xls", "png", "jpeg", "long html", "html", "table", "xhtml"],
+)
+def test_a_file_of_another_kind_is_named_however_long_its_first_line_is(
+    octets: bytes, what: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=f"The file is .*{what}.* in UTF-8"):
+        CsvReader(text_of(io.BytesIO(octets)))
+
+
+@pytest.mark.parametrize("first", ["<tables>", "<3", "GIF", "PK", "%PDF"])
+def test_a_column_may_be_called_nearly_as_a_file_of_another_kind_begins(first: str) -> None:
+    assert cells(f"{first},phone\n") == [[first, "phone"]]
+
+
 def test_of_two_names_of_a_phone_column_the_same_one_counts_wherever_they_stand() -> None:
     for first, second in permutations(PHONE_COLUMNS, 2):
         text = f"{first},{second}\n233200000000,233200000001\n"

@@ -20,9 +20,27 @@ LINE_MAX: Final = 65_536
 DELIMITERS: Final = (",", ";", "\t")
 EMPTY_LINES_MAX: Final = 100  # before the first one that holds something, to find the delimiter in
 NOT_UTF_8: Final = "is not UTF-8"
-# a byte order mark of UTF-16, where octets that are not UTF-8 were read as lone surrogates
-_UTF_16: Final = ("\udcff\udcfe", "\udcfe\udcff")
-_WORKBOOK: Final = "PK\x03\x04"  # how a ZIP file begins, and an XLSX or ODS workbook is one
+# how files of other kinds begin, where octets that are not UTF-8 were read as lone surrogates
+_OTHER_KINDS: Final = (
+    # a byte order mark of UTF-16
+    (("\udcff\udcfe", "\udcfe\udcff"), "The file is UTF-16; save it as UTF-8."),
+    # a ZIP file, and an XLSX or ODS workbook is one
+    (("PK\x03\x04",), "The file is a workbook; save it as CSV."),
+    # a compound file (MS-CFB, 2.2), of which programs of before 2007 make workbooks
+    (
+        ("\udcd0\udccf\x11\u0871\x1a\udce1",),
+        "The file is a workbook of an old kind (.xls); save it as CSV in UTF-8.",
+    ),
+    (("%PDF-",), "The file is a PDF document; choose a CSV file in UTF-8."),
+    (
+        ("\udc89PNG\r\n", "\udcff\udcd8\udcff", "GIF8"),
+        "The file is an image; choose a CSV file in UTF-8.",
+    ),
+)
+# how a web page begins; some programs save such a one as .xls
+_WEB_PAGE: Final = re.compile(
+    r"\s*<(?:!--|(?:!doctype html|html|head|body|table|\?xml)\b)", re.IGNORECASE
+)
 _DELIMITER_LINE: Final = re.compile(r'("?)sep=(?P<mark>[,;\t])\1\r?\n?', re.IGNORECASE)
 
 
@@ -39,22 +57,20 @@ class CsvReader:
     holds something. A line `sep=;` before all others, also in quotes, says which it is, as
     spreadsheets write it.
 
-    Raises InvalidRequest for a file in UTF-16, and while it is read for a line of more than
-    LINE_MAX characters and where records cannot be told apart any more.
+    Raises InvalidRequest for a file in UTF-16 and for one that is no text or a web page, and while
+    it is read for a line of more than LINE_MAX characters and where records cannot be told apart
+    any more.
     """
 
     def __init__(self, file: IO[str]) -> None:
         lines = _lines(file)
         begin = [first := next(lines, "")]
-        if first.startswith(_UTF_16):
-            raise InvalidRequest("The file is UTF-16; save it as UTF-8.")
-        if first.startswith(_WORKBOOK):
-            raise InvalidRequest("The file is a workbook; save it as CSV.")
         said = _DELIMITER_LINE.fullmatch(first)
         if said:
             begin, first = ["\n"], ""  # it holds no record, and counts as a line
         while first and not first.strip() and len(begin) < EMPTY_LINES_MAX:
             begin.append(first := next(lines, ""))
+        _refuse_web_page(first)
         self.delimiter = (
             said["mark"]
             if said
@@ -86,8 +102,22 @@ def _is_utf_8(cell: str) -> bool:
     return cell.isascii() or not any("\ud800" <= character <= "\udfff" for character in cell)
 
 
+def _refuse_other_kinds(start: str) -> None:
+    """Raises InvalidRequest for what is known by how it begins, however long its first line is."""
+    for starts, why in _OTHER_KINDS:
+        if start.startswith(starts):
+            raise InvalidRequest(why)
+    _refuse_web_page(start)
+
+
+def _refuse_web_page(line: str) -> None:
+    if _WEB_PAGE.match(line):
+        raise InvalidRequest("The file is a web page (HTML); choose a CSV file in UTF-8.")
+
+
 def _lines(file: IO[str]) -> Iterator[str]:
     line = file.readline(LINE_MAX + 1).removeprefix(BYTE_ORDER_MARK)
+    _refuse_other_kinds(line)
     number = 1
     while line:
         if len(line) > LINE_MAX:

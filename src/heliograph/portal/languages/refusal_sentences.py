@@ -206,6 +206,10 @@ OF_ROOMS: Final = (
     marked("The file has %(columns)s columns; %(most)s are allowed."),
     marked("The file is UTF-16; save it as UTF-8."),
     marked("The file is a workbook; save it as CSV."),
+    marked("The file is a workbook of an old kind (.xls); save it as CSV in UTF-8."),
+    marked("The file is a PDF document; choose a CSV file in UTF-8."),
+    marked("The file is an image; choose a CSV file in UTF-8."),
+    marked("The file is a web page (HTML); choose a CSV file in UTF-8."),
     marked("The first line is not UTF-8; save the file as UTF-8."),
     marked("The first line is wrong: %(why)s."),
     marked(

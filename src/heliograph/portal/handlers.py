@@ -21,7 +21,7 @@ from heliograph.portal.rendering import (
     RemovedAlready,
     redirect,
 )
-from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
+from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX, UploadTooLarge
 from heliograph.portal.visit import UserVisit, Visit, user_visit_of, visit_of
 from heliograph.users import Right, operators, sign_ins
 
@@ -39,7 +39,8 @@ OwnFormPage: TypeAlias = Callable[
 
 class PageRoute(NamedTuple):
     """Says what answers a path: GET, or POST if it is a form. With `may`, the form has a file,
-    which is read only if `may` raises nothing.
+    which is read only if `may` raises nothing. `show_again` shows the page of such a form again,
+    with what is wrong; without it, a page of its own says so.
     """
 
     path: str
@@ -50,6 +51,7 @@ class PageRoute(NamedTuple):
     octets_max: int = UPLOAD_OCTETS_MAX  # of a form with files
     files_max: int = 1
     may_lack_files: bool = False  # such a form may come as one without files does
+    show_again: FormPage | None = None
 
 
 def page_route(path: str, handle: Handler) -> PageRoute:
@@ -69,6 +71,7 @@ def file_form_route(
     octets_max: int = UPLOAD_OCTETS_MAX,
     *,
     may_lack_files: bool = False,
+    show_again: FormPage | None = None,
 ) -> PageRoute:
     """Returns the route of a form with a file, which together have so many octets at most."""
     return PageRoute(
@@ -78,16 +81,22 @@ def file_form_route(
         may=may,
         octets_max=octets_max,
         may_lack_files=may_lack_files,
+        show_again=show_again,
     )
 
 
 def files_form_route(
-    path: str, may: Handler, handle: Handler, octets_max: int, files_max: int
+    path: str,
+    may: Handler,
+    handle: Handler,
+    octets_max: int,
+    files_max: int,
+    show_again: FormPage | None = None,
 ) -> PageRoute:
     """Returns the route of a form with so many files at most, and perhaps none."""
-    return file_form_route(path, may, handle, octets_max, may_lack_files=True)._replace(
-        files_max=files_max
-    )
+    return file_form_route(
+        path, may, handle, octets_max, may_lack_files=True, show_again=show_again
+    )._replace(files_max=files_max)
 
 
 def page_for_members(show: MembersPage) -> Handler:
@@ -144,6 +153,20 @@ def form_for_members(right: Right | None, do: MembersPage, show: FormPage) -> Ha
                 raise  # it stands at no field, so a page of its own says it
             with request.db.read() as tx:
                 return show(tx, request, visit_of(tx, request), refused.fields)
+
+    return handle
+
+
+def page_of_refused_upload(show: FormPage, refused: UploadTooLarge) -> Handler:
+    """Returns a handler that shows the page of a form again whose files are too large. Nothing of
+    the files is there any more.
+    """
+
+    def handle(request: PageRequest) -> Response:
+        with request.db.read() as tx:
+            response = show(tx, request, visit_of(tx, request), [refused.field_error])
+        response.status_code = refused.status
+        return response
 
     return handle
 

@@ -138,7 +138,10 @@ PAGES: Final = (
     page_route(f"{CONTACTS}/export", page_for_members(contact_export.export)),
     page_route(f"{CONTACTS}/import", page_for_members(contact_import.show_form)),
     file_form_route(
-        f"{CONTACTS}/import", page_for_members(contact_import.show_form), contact_import.store
+        f"{CONTACTS}/import",
+        page_for_members(contact_import.show_form),
+        contact_import.store,
+        show_again=contact_import.show_form,
     ),
     page_route(IMPORT, page_for_members(contact_import.show_import)),
     form_route(
@@ -163,6 +166,7 @@ PAGES: Final = (
         form_for_members(Right.SENDERS, redirect_once(senders.register), senders.show_list),
         documents.FORM_OCTETS_MAX,
         DOCUMENTS_PER_SENDER_MAX,
+        senders.show_list,
     ),
     form_route(
         f"{OF_ACCOUNT}/senders/{{sender}}",
@@ -174,6 +178,7 @@ PAGES: Final = (
         page_for_members(documents.may_attach),
         documents.attach,
         documents.FORM_OCTETS_MAX,
+        documents.show_list,
     ),
     form_route(
         f"{DOCUMENTS}/{{document}}",
@@ -198,6 +203,7 @@ PAGES: Final = (
         page_for_members(campaign_file.show_form),
         campaign_file.store,
         may_lack_files=True,  # a mode that is chosen shows the form again
+        show_again=campaign_file.show_form,
     ),
     form_route(f"{CAMPAIGN}/test", campaign_test.send_test),
     page_route(CAMPAIGN, long_page_for_members(campaigns.show_campaign)),

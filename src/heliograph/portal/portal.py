@@ -25,7 +25,7 @@ from heliograph.database.database import Database
 from heliograph.messages.accept import Acceptor
 from heliograph.portal import components, languages
 from heliograph.portal.cookies import set_cookie, sets_cookie
-from heliograph.portal.handlers import Handler, PageRoute
+from heliograph.portal.handlers import Handler, PageRoute, page_of_refused_upload
 from heliograph.portal.lanes import Lane, Lanes
 from heliograph.portal.page_request import (
     BACK_COOKIE,
@@ -58,7 +58,7 @@ from heliograph.portal.pages import PAGES, PAGES_WITHOUT_PORTAL
 from heliograph.portal.rendering import HEADERS, Download, page, static_file
 from heliograph.portal.sign_in import sign_in_pages
 from heliograph.portal.sign_in.mailer import Mailer, mailer_for
-from heliograph.portal.uploaded_form import is_upload, read_upload
+from heliograph.portal.uploaded_form import UploadTooLarge, is_upload, read_upload
 from heliograph.portal.visit import NotFresh
 from heliograph.users import passkeys, sign_ins
 from heliograph.webhooks.http.address_guard import allowed_networks
@@ -171,11 +171,29 @@ class Portal:
                 else:
                     sent = await read_upload(http_request, page.octets_max, page.files_max)
                 require_ours(http_request, self._page_request(http_request, sent))
+            except UploadTooLarge as refused:
+                return await self._answer_too_large(http_request, page, refused)
             except ServiceError as refused:
                 return await self._answer(http_request, _handler_that_raises(refused), NOTHING_SENT)
             return await self._answer(http_request, page.handle, sent)
 
         return Route(page.path, take, methods=["POST"])
+
+    async def _answer_too_large(
+        self, http_request: Request, page: PageRoute, refused: UploadTooLarge
+    ) -> Response:
+        """Answers a form whose files are too large. One of ours is shown again, with what was
+        typed before the files.
+        """
+        sent, handler = SentFields(form=refused.form), _handler_that_raises(refused)
+        try:
+            require_ours(http_request, self._page_request(http_request, sent))
+        except ServiceError:
+            sent = NOTHING_SENT
+        else:
+            if page.show_again is not None:
+                handler = page_of_refused_upload(page.show_again, refused)
+        return await self._answer(http_request, handler, sent)
 
     async def _answer(
         self, http_request: Request, handler: Handler, sent: SentFields, lane: Lane = Lane.PAGES

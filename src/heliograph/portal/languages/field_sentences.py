@@ -106,6 +106,9 @@ OF_FORMS: Final = (
     marked("cannot be registered: an account has at most %(most)s sender IDs"),
     marked("must be a PDF, a PNG or a JPEG by its content, whatever its name says"),
     marked("must have at most %(most)s MiB"),
+    marked("must have at most %(most)s MiB, not %(found)s MiB"),
+    marked("must have at most %(most)s MiB together"),
+    marked("must have at most %(most)s MiB together, not %(found)s MiB"),
     marked(
         "is one too many: a sender ID has at most %(most)s documents that nobody has decided on"
     ),

@@ -173,17 +173,21 @@ for (const each of document.querySelectorAll("input.language")) {
 try { choose(localStorage.getItem("language") || ""); } catch { /* the first one stays chosen */ }
 
 // The columns that the first line of a chosen file names are offered by the fields that ask for one.
+// A file that is too large is not sent: the server would read no more of the form than it may.
 for (const file of document.querySelectorAll("input[data-names]")) {
   file.addEventListener("change", async () => {
+    const mebibytes = (file.files[0]?.size ?? 0) / 2 ** 20;
+    const found = mebibytes.toLocaleString(document.documentElement.lang, { maximumFractionDigits: 2 });
+    file.setCustomValidity(mebibytes > file.dataset.mebibytesMax ? `${file.dataset.tooLarge} (${found} MiB)` : "");
     const [first] = (await (file.files[0]?.slice(0, 65536).text() ?? "")).replace(/^\ufeff/, "").split(/\r?\n/, 1);
     const rows = [",", ";", "\t"].map((delimiter) => first.split(delimiter));
     const cells = rows.reduce((most, row) => (row.length > most.length ? row : most));
     const names = cells.map((cell) => cell.trim().replace(/^"|"$/g, "")).filter((name) => name && !/^\+?[0-9 ]+$/.test(name));
     document.getElementById(file.dataset.names).replaceChildren(...names.map((name) => new Option(name, name)));
-    const found = document.getElementById(`${file.dataset.names}-found`);
-    if (found === null) return;
-    found.hidden = names.length === 0;
-    found.querySelector("span").textContent = names.map((name) => `{${name}}`).join(", ");
+    const listed = document.getElementById(`${file.dataset.names}-found`);
+    if (listed === null) return;
+    listed.hidden = names.length === 0;
+    listed.querySelector("span").textContent = names.map((name) => `{${name}}`).join(", ");
   });
 }
 

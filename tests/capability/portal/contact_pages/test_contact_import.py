@@ -141,6 +141,29 @@ def test_an_upload_that_cannot_be_read_is_refused(
     assert answer.status_code == status
 
 
+@pytest.mark.parametrize("form", ["contacts/import", "campaigns/new/import"])
+def test_a_file_that_is_too_large_is_told_at_its_field_with_what_was_typed_before(
+    visitor: Visitor, db: Database, amina_id: str, home: str, form: str
+) -> None:
+    def send(**fields: str) -> httpx.Response:
+        return visitor.post_as_it_is(
+            f"{home}/{form}", data=fields, files={"file": ("c.csv", b"x" * UPLOAD_OCTETS_MAX)}
+        )
+
+    visitor.get(f"{home}/{form}")
+    page = send(form_token=visitor.token, country_code="NG")
+    assert page.status_code == 413
+    assert "must have at most 4 MiB, not 4.01 MiB" in page.text
+    assert 'id="file-error"' in page.text
+    assert 'name="country_code" value="NG"' in page.text
+    foreign = send(country_code="NG")
+    assert foreign.status_code == 413
+    assert "NG" not in foreign.text, "what another site has sent is not shown"
+    visitor.sign_in(EMAIL, amina_id, Role.VIEWER)
+    visitor.get(home)
+    assert send(form_token=visitor.token).status_code == 403
+
+
 def test_who_has_stored_enough_today_is_told_how_far_the_file_came(
     visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:

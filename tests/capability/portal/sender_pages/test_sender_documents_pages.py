@@ -58,7 +58,7 @@ def test_a_document_is_attached_saved_and_removed(
     ("contents", "said"),
     [
         ([PDF] * 6, "A form may have 5 files."),
-        ([b"%PDF-" + b"0" * (3 << 20)] * 2, "All files together may have 5 MiB."),
+        ([b"%PDF-" + b"0" * (3 << 20)] * 2, "must have at most 5 MiB together, not 6.01 MiB"),
     ],
     ids=["six", "two of 3 MiB"],
 )

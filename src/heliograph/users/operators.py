@@ -23,7 +23,7 @@ from heliograph.users.tables import (
     user_sessions,
     users,
 )
-from heliograph.users.user import User, end_all_sessions, lock
+from heliograph.users.user import User, end_all_sessions, end_sessions_by_role, lock
 
 
 class Operator(NamedTuple):
@@ -105,7 +105,7 @@ def set_role(tx: Connection, user_id: str, role: OperatorRole, *, now_ms: int) -
     else:
         is_user = operators.c.user_id == user_id
         tx.execute(operators.update().where(is_user).values(role=role.value))
-    end_all_sessions(tx, user_id)
+    end_sessions_by_role(tx, user_id, now_ms=now_ms)
 
 
 def remove(tx: Connection, user_id: str) -> None:

@@ -212,7 +212,11 @@ def session_of(tx: Connection, secret: str, *, now_ms: int) -> Session:
         raise NotSignedIn()
     columns = user_sessions.c
     row = tx.execute(
-        sa.select(*_COLUMNS).where(columns.sha256 == digest(secret), columns.expires_at_ms > now_ms)
+        sa.select(*_COLUMNS).where(
+            columns.sha256 == digest(secret),
+            columns.expires_at_ms > now_ms,
+            ~columns.is_ended_by_role,
+        )
     ).first()
     if row is None:
         raise NotSignedIn()
@@ -228,8 +232,19 @@ def user_of_ended(tx: Connection, secret: str, *, now_ms: int) -> str | None:
         columns.sha256 == digest(secret),
         columns.expires_at_ms <= now_ms,
         ~columns.is_replaced,
+        ~columns.is_ended_by_role,
     )
     return tx.execute(sa.select(columns.user_id).where(*ended)).scalar()
+
+
+def was_ended_by_role(tx: Connection, secret: str) -> bool:
+    """Returns whether the session with this secret has ended because its user got another role,
+    within the last day (ENDED_KEPT_MS). Nobody learns of it who does not have the secret.
+    """
+    columns = user_sessions.c
+    is_session = columns.sha256 == digest(secret)
+    query = sa.select(columns.sha256).where(is_session, columns.is_ended_by_role)
+    return tx.execute(query).first() is not None
 
 
 def sessions_of(tx: Connection, user: User, *, now_ms: int) -> list[Session]:
@@ -237,7 +252,12 @@ def sessions_of(tx: Connection, user: User, *, now_ms: int) -> list[Session]:
     columns = user_sessions.c
     found = tx.execute(
         sa.select(*_COLUMNS)
-        .where(columns.user_id == user.id, columns.expires_at_ms > now_ms, ~columns.is_replaced)
+        .where(
+            columns.user_id == user.id,
+            columns.expires_at_ms > now_ms,
+            ~columns.is_replaced,
+            ~columns.is_ended_by_role,
+        )
         .order_by(columns.seen_at_ms.desc(), columns.sha256)
     )
     return [_session(user, row) for row in found]
@@ -305,6 +325,7 @@ def record_session_use(tx: Connection, secret: str, *, now_ms: int) -> None:
             columns.expires_at_ms > now_ms,
             columns.seen_at_ms <= now_ms - SEEN_EVERY_MS,
             ~columns.is_replaced,
+            ~columns.is_ended_by_role,
         )
         .values(
             seen_at_ms=now_ms,

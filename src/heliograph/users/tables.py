@@ -119,6 +119,13 @@ user_sessions = sa.Table(
         server_default=sa.false(),
         comment="the same session has another row, with another secret",
     ),
+    sa.Column(
+        "is_ended_by_role",
+        sa.Boolean,
+        nullable=False,
+        server_default=sa.false(),
+        comment="its user has got another role; it opens nothing, and says why it has ended",
+    ),
     sa.Index("user_sessions_by_user", "user_id"),
     sa.Index("user_sessions_by_age", "expires_at_ms"),
 )

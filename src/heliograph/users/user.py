@@ -170,9 +170,9 @@ def choose_language(tx: Connection, user_id: str, language: str) -> None:
 def set_role(tx: Connection, user_id: str, account_id: str, role: Role, *, now_ms: int) -> None:
     """Gives a user a role in an account, in place of the one that he or she had there.
 
-    If there was one, it ends the user's sessions. If there was none, each session gets another
-    secret when it is used next, so that nobody who knows the present one gains the new rights.
-    Raises NotFound and AccountClosed for the account.
+    If there was one, it ends the user's sessions, which are told why (`end_sessions_by_role`). If
+    there was none, each session gets another secret when it is used next, so that nobody who knows
+    the present one gains the new rights. Raises NotFound and AccountClosed for the account.
     """
     accounts.keep_open(tx, account_id)
     _withdraw_invitations(tx, user_id, account_id)
@@ -187,7 +187,7 @@ def set_role(tx: Connection, user_id: str, account_id: str, role: Role, *, now_m
         tx.execute(user_sessions.update().where(of_user).values(is_rotation_due=True))
         return
     tx.execute(members.update().where(*of_member).values(role=role.value))
-    end_all_sessions(tx, user_id)
+    end_sessions_by_role(tx, user_id, now_ms=now_ms)
 
 
 def remove_member(tx: Connection, user_id: str, account_id: str) -> None:
@@ -233,6 +233,21 @@ def end_all_sessions(tx: Connection, user_id: str) -> int:
     for table in (sign_in_links, waiting_sign_ins):
         tx.execute(table.delete().where(table.c.user_id == user_id))
     return tx.execute(user_sessions.delete().where(user_sessions.c.user_id == user_id)).rowcount
+
+
+def end_sessions_by_role(tx: Connection, user_id: str, *, now_ms: int) -> None:
+    """Ends all sessions of a user as `end_all_sessions` does, because he or she got another role.
+    Each that could still be in use stays stored for a day: whoever has its secret is told why it
+    opens nothing any more.
+    """
+    columns = user_sessions.c
+    of_user, is_marked = columns.user_id == user_id, columns.is_ended_by_role
+    is_over = (columns.expires_at_ms <= now_ms) | columns.is_replaced
+    for table in (sign_in_links, waiting_sign_ins):
+        tx.execute(table.delete().where(table.c.user_id == user_id))
+    tx.execute(user_sessions.delete().where(of_user, is_over, ~is_marked))
+    ended = {"is_ended_by_role": True, "is_rotation_due": False, "expires_at_ms": now_ms}
+    tx.execute(user_sessions.update().where(of_user, ~is_marked).values(ended))
 
 
 def _withdraw_invitations(tx: Connection, user_id: str, account_id: str) -> None:

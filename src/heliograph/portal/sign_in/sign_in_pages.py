@@ -42,11 +42,15 @@ class WrongPassword(Unauthorized):
 
 def show_signed_out(request: PageRequest) -> Response:
     """Says how to come in. Whoever does is led to the page that was asked for, and finds there what
-    he or she had typed when the session ended.
+    he or she had typed when the session ended. Whose role was changed is told so.
     """
     sealed_form = seal_form_of_ended_session(request)
     is_kept = bool(sealed_form) or has_kept_form(request)
-    response = render_form(request, 401, back=request.page, is_kept=is_kept)
+    with request.db.read() as tx:
+        has_other_role = sign_ins.was_ended_by_role(tx, request.session)
+    response = render_form(
+        request, 401, back=request.page, is_kept=is_kept, has_other_role=has_other_role
+    )
     if sealed_form:
         keep_form(response, sealed_form)
     return response
@@ -232,11 +236,12 @@ def render_form(
     email: str = "",
     missing: NotFresh | None = None,
     is_kept: bool = False,
+    has_other_role: bool = False,
 ) -> Response:
     """Shows the ways to sign in. `why` says what was wrong with a password, and `passkey_why` what
     was wrong with a passkey. `missing` says what the session of somebody who is signed in lacks. If
     only a passkey can help, no other way is shown. `is_kept` says that what was typed is kept
-    meanwhile.
+    meanwhile, and `has_other_role` that a change of the role has ended the session.
     """
     weak = missing if isinstance(missing, WeakSession) else None
     return page(
@@ -251,6 +256,7 @@ def render_form(
         email=email,
         is_known=missing is not None,
         is_kept=is_kept,
+        has_other_role=has_other_role,
         weak=weak,
         only_passkey=weak is not None and not weak.has_app,
         sends_mail=request.service.sends_mail,

@@ -91,3 +91,43 @@ def test_a_role_that_is_taken_or_changed_ends_all_sessions(
     visitor.get(home)
     _add_role(db, further, Role.DEVELOPER)
     assert visitor.get(home).status_code == 401
+
+
+WHY = "Your role was changed, so you were signed out"
+
+
+def test_only_a_browser_whose_session_ended_by_another_role_is_told_so(
+    visitor: Visitor, stranger: Visitor, db: Database, amina_id: str, home: str
+) -> None:
+    visitor.get(home)
+    _add_role(db, amina_id, Role.VIEWER)
+    asked = visitor.get(f"{home}/messages")
+    assert asked.status_code == 401
+    assert WHY in asked.text
+    assert 'name="back" value="' + f"{home}/messages" in asked.text
+    assert WHY not in stranger.get(f"{home}/messages").text
+    visitor.sign_in(EMAIL, amina_id, Role.VIEWER)
+    assert visitor.get(home).status_code == 200
+    with db.write() as tx:
+        users.disable(tx, users.find(tx, EMAIL).id)
+    gone = visitor.get(home)
+    assert gone.status_code == 401
+    assert WHY not in gone.text, "a session that was ended for another reason"
+
+
+def test_a_session_that_another_role_has_ended_stays_ended_whatever_is_done_with_it(
+    visitor: Visitor, db: Database, amina_id: str, home: str, further: str
+) -> None:
+    visitor.get(home)
+    secret = visitor.cookies[COOKIE]
+    _add_role(db, amina_id, Role.VIEWER)
+    _add_role(db, further)  # sessions in use are to get another secret
+    clock.move(-1)  # as a machine whose clock is behind sees it
+    with db.write() as tx:
+        sign_ins.record_session_use(tx, secret, now_ms=clock.now_ms())
+        assert sign_ins.sessions_of(tx, users.find(tx, EMAIL), now_ms=clock.now_ms()) == []
+        assert sign_ins.user_of_ended(tx, secret, now_ms=clock.now_ms() + 1_000) is None
+    assert not _is_valid(db, secret)
+    assert visitor.get(home).status_code == 401
+    _add_role(db, amina_id, Role.OWNER)
+    assert WHY in visitor.get(home).text

@@ -14,7 +14,7 @@ from heliograph.messages.reports import rollup_reports
 from heliograph.messages.reports.rollup_reports import MessageFigures, ReportOf
 from heliograph.messages.tables import ERROR_CODES
 from heliograph.portal.languages import _, marked
-from heliograph.portal.languages.formats import money
+from heliograph.portal.languages.formats import grouped, money
 from heliograph.portal.message_pages.failure_advice import ADVICE
 from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import YOU, PageRequest
@@ -22,7 +22,7 @@ from heliograph.portal.plots import DAY, HOUR, Plot, plot_of
 from heliograph.portal.rendering import page
 from heliograph.portal.report_pages.report_tables import LAST_HOURS, last_hours
 from heliograph.portal.visit import Visit, home_of
-from heliograph.users import passwords
+from heliograph.users import Right, passwords
 from heliograph.wallet import Wallet, account_ledger
 from heliograph.webhooks import endpoints, history
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX
@@ -35,13 +35,33 @@ APPROVED_SENDER: Final = marked("Have a sender ID approved")
 LIVE_TEXT: Final = marked("Send a live text")
 
 
+# who can take a step that the reader cannot take
+WHO_CAN: Final = {
+    Right.SEND: marked("Owners, developers and marketers of this account can do it."),
+    Right.SENDERS: marked("Owners and marketers of this account can do it."),
+    Right.KEYS: marked("Owners and developers of this account can do it."),
+    Right.WEBHOOKS: marked("Owners and developers of this account can do it."),
+}
+
+
 class FirstStep(NamedTuple):
-    """Describes a first step: the page where it is taken, and whether it is done."""
+    """Describes a first step: the page where it is taken, whether it is done, and what it takes, if
+    not every member may take it.
+    """
 
     text: str
     how: str
     page: str
     is_done: bool
+    right: Right | None = None
+
+    def as_shown_to(self, visit: Visit) -> "FirstStep":
+        """Returns the step as it is told to this reader: who may not take it is led nowhere, and
+        told who can.
+        """
+        if self.right is None or visit.may(self.right):
+            return self
+        return self._replace(how=WHO_CAN[self.right], page="")
 
 
 class FailureCount(NamedTuple):
@@ -139,10 +159,11 @@ def _low_balances(tx: Connection, visit: Visit, own_wallet: Wallet) -> list[Atte
     if not account_ledger.page(tx, visit.account.id, PageWanted(1, None)):
         return []
     warnings, money_page = list[Attention](), f"{visit.home}/money"
-    if own_wallet.has_few_credits:
+    least_credits = own_wallet.low_balance_credits
+    if own_wallet.has_few_credits and least_credits is not None:
         text = _(
             "There are fewer than %(credits)s SMS credits left.",
-            credits=own_wallet.low_balance_credits,
+            credits=grouped(least_credits),
         )
         warnings.append(Attention(text, money_page))
     least_minor = own_wallet.low_balance_amount_minor
@@ -167,29 +188,38 @@ def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
             marked("The quickstart has programs to copy. It costs nothing."),
             f"{home}/quickstart",
             has_sent or _has_sent(tx, account_id, sandbox=True),
+            Right.SEND,
         ),
         FirstStep(
             APPROVED_SENDER,
             marked("It is the name that your texts come from."),
             f"{home}/senders",
             bool(senders.usable(tx, account_id, sandbox=False)),
+            Right.SENDERS,
         ),
         FirstStep(
             marked("Make an API key"),
             marked("A program of yours sends with it."),
             f"{home}/keys",
             bool(keys.page(tx, limit=1, account_id=account_id)),
+            Right.KEYS,
         ),
         FirstStep(
-            LIVE_TEXT, marked("It shows up below within a second."), f"{home}/send", has_sent
+            LIVE_TEXT,
+            marked("It shows up below within a second."),
+            f"{home}/send",
+            has_sent,
+            Right.SEND,
         ),
         FirstStep(
             marked("Receive a webhook"),
             marked("It tells your program what became of each text."),
             f"{home}/webhooks",
             history.has_answered(tx, account_id),
+            Right.WEBHOOKS,
         ),
     ]
+    steps = [step.as_shown_to(visit) for step in steps]
     if not visit.account.sandbox:
         return steps
     # steps that are refused until the operator lets the account go live are not shown yet

@@ -2,11 +2,14 @@
 
 import re
 
+import pytest
 import sqlalchemy as sa
 
 from heliograph import accounts, wallet
 from heliograph.base import clock, ids
 from heliograph.database.database import Database
+from heliograph.portal.overview import WHO_CAN
+from heliograph.users import RIGHTS, Right, Role
 from heliograph.wallet import ledger
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints
@@ -119,3 +122,30 @@ def test_first_steps_are_ticked_off_as_they_are_taken(
             )
         )
     assert done(visitor, home) == before + 3
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_first_steps_lead_each_role_only_to_what_it_can_do(
+    visitor: Visitor, amina_id: str, home: str, role: Role
+) -> None:
+    visitor.sign_in(EMAIL, amina_id, role)
+    page = visitor.get(home).text
+    steps = re.findall(r"<li>(.*?)</li>", page.partition('<ol class="steps">')[2], re.DOTALL)
+    takes = {  # the account has a sender ID already
+        "Send a text in sandbox": Right.SEND,
+        "Make an API key": Right.KEYS,
+        "Send a live text": Right.SEND,
+        "Receive a webhook": Right.WEBHOOKS,
+    }
+    for name, right in takes.items():
+        (step,) = [step for step in steps if name in step]
+        assert ("<a href" in step) is (right in RIGHTS[role]), step
+        assert (WHO_CAN[right] in step) is (right not in RIGHTS[role]), step
+    quickstart = visitor.get(f"{home}/quickstart").text
+    assert ("<h2>Ask for a key</h2>" in quickstart) is (Right.KEYS not in RIGHTS[role])
+
+
+def test_who_can_names_the_roles_that_have_the_right() -> None:
+    for right, sentence in WHO_CAN.items():
+        named = {role for role in Role if f"{role.value}s" in sentence.lower()}
+        assert named == {role for role in Role if right in RIGHTS[role]}, right

@@ -31,7 +31,7 @@ def fill(
     try:
         with database.write() as tx:
             now_ms = clock.now_ms()
-            keys.set_tier(tx, TIER, REQUESTS_PER_MINUTE)
+            keys.add_tier(tx, TIER, REQUESTS_PER_MINUTE)
             settings = {"host": "127.0.0.1", "port": port, "system_id": "bench", "window": window}
             add_carrier(tx, CARRIER, settings, "secret", secret_key=secret_key, now_ms=now_ms)
             routing.set_route(tx, "", [CARRIER])

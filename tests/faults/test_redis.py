@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 def limited_key(deployment: Deployment) -> str:
     with deployment.db.write() as tx:
-        keys.set_tier(tx, "small", LIMIT)
+        keys.add_tier(tx, "small", LIMIT)
         account_id = tx.execute(accounts.select()).one().id
         return keys.issue(
             tx,

@@ -109,7 +109,7 @@ def open_route(db: Database, *carrier_names: str, prefix: str = "") -> None:
 def issue_key(db: Database, account_id: str, *, sandbox: bool = False) -> str:
     """Issues a key with all permissions that meets no limit."""
     with db.write() as tx:
-        keys.set_tier(tx, *TIER)
+        keys.add_tier(tx, *TIER)
         return keys.issue(
             tx,
             account_id,

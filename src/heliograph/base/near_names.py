@@ -1,5 +1,6 @@
 """Other APIs, and people, have other names for our fields. The error for a missing field uses
-them to say what was sent in its place.
+them to say what was sent in its place. A mistyped name of anything else is compared with those
+that exist, to say which was probably meant.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,6 +25,9 @@ _PHONE: Final = (
 
 # By our name. A sent name is compared without case, `_` and `-`: `sender_id` is `senderid`.
 COMPARED_MAX: Final = 100  # unknown names that are compared letter by letter
+# on a scale of likeness from 0 to 1: a name that is less like it than the nearest one by more than
+# this is not meant
+_AS_NEAR: Final = 0.1
 NAME_MAX: Final = 24  # characters of a name that is compared; those below are shorter
 NEAR_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "message": ("text", "body", "content", "msg", "sms", "messagetext", "messagebody", "smstext"),
@@ -90,6 +94,20 @@ def probable_names(missing: Iterable[str], unknown: Iterable[str]) -> dict[str, 
         if (wanted := nearest(sent, tuple(missing))) is not None
     }
     return slips | {name: sent for name, sent in near.items() if sent is not None}
+
+
+def nearest_names(typed: str, known: Iterable[str]) -> list[str]:
+    """Returns the nearest of the known names, and those that are about as near; none when
+    all are far away.
+    """
+    from difflib import SequenceMatcher, get_close_matches  # only for a mistyped name
+
+    found = get_close_matches(typed, known)
+    # in this order, as difflib compares them
+    likeness = [SequenceMatcher(None, name, typed).ratio() for name in found]
+    return [
+        name for name, like in zip(found, likeness, strict=True) if like > likeness[0] - _AS_NEAR
+    ]
 
 
 def _fold(name: str) -> str:

@@ -66,7 +66,7 @@ COMMANDS: Final = {
     "rate": "SMS credits per segment: set, list, remove, import, export, sheets, withdraw.",
     "cost": "What carriers charge for a segment: set, list, remove, days.",
     "price": "What SMS credits are sold for: set, list, remove.",
-    "tier": "Rate tiers of keys: set, list.",
+    "tier": "Rate tiers of keys: add, set, list.",
     "webhook": (
         "Webhook endpoints: add, list, rotate, disable, enable, remove, test, events, attempts,"
         " replay."
@@ -140,7 +140,7 @@ class Commands(click.Group):
             return super().resolve_command(ctx, args)
         # click looks for the nearest one among those that were imported
         except click.exceptions.NoSuchCommand as error:
-            from heliograph.cli.did_you_mean import nearest_names
+            from heliograph.base.near_names import nearest_names
 
             raise click.exceptions.NoSuchCommand(
                 error.command_name,

@@ -172,7 +172,7 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Reads a number below zero as a value, for its field to refuse, and not as an option."""
-        from heliograph.cli.did_you_mean import nearest_names
+        from heliograph.base.near_names import nearest_names
 
         ctx.ignore_unknown_options = any(re.fullmatch(r"-[0-9].*", arg, re.ASCII) for arg in args)
         known = [
@@ -246,7 +246,7 @@ class Noun(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Finds the command; where there is none, names those that are nearest."""
-        from heliograph.cli.did_you_mean import nearest_names
+        from heliograph.base.near_names import nearest_names
 
         try:
             return super().resolve_command(ctx, args)

@@ -30,7 +30,15 @@ from heliograph.keys.last_used import STORE_EVERY_S, KeyUsage, store_usage
 from heliograph.keys.permissions import ALL as ALL_PERMISSIONS
 from heliograph.keys.permissions import parse_permissions
 from heliograph.keys.rate_limit import Limiter, MemoryLimiter, RateAllowance
-from heliograph.keys.tiers import PER_MINUTE_MAX, all_tiers, set_tier, tier_named, tiers_up_to
+from heliograph.keys.tiers import (
+    PER_MINUTE_MAX,
+    TierChange,
+    add_tier,
+    all_tiers,
+    change_tier,
+    tier_named,
+    tiers_up_to,
+)
 
 __all__ = [
     "ALL_PERMISSIONS",
@@ -44,10 +52,13 @@ __all__ = [
     "MemoryLimiter",
     "Principal",
     "RateAllowance",
+    "TierChange",
     "acting_for",
     "acting_for_cached",
+    "add_tier",
     "all_tiers",
     "authenticate",
+    "change_tier",
     "country_of",
     "country_of_cached",
     "customer_asked_for",
@@ -63,7 +74,6 @@ __all__ = [
     "redis_limiter",
     "revoke",
     "revoke_all",
-    "set_tier",
     "store_usage",
     "text_id",
     "tier_named",

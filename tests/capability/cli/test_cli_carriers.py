@@ -156,8 +156,12 @@ def test_rates_and_tiers_are_set_listed_and_removed(run: Run, amina_foods: str) 
         {"destination": "23324", "credits": None, "account_id": amina_foods}
     ]
     assert run("rate", "remove", "23324", "--account", amina_foods).status == 0
+    assert run("tier", "add", "bulk", 500, "--json").json == {"name": "bulk", "per_minute": 500}
     assert run("tier", "set", "bulk", 5000, "--json").json == {"name": "bulk", "per_minute": 5000}
-    assert run("tier", "list", "--json").json[-1] == {"name": "bulk", "per_minute": 5000}
+    misspelled = run("tier", "set", "bluk", 6000)
+    assert (misspelled.status, "Did you mean bulk?" in misspelled.err) == (2, True)
+    tiers = run("tier", "list", "--json").json
+    assert (len(tiers), tiers[-1]) == (4, {"name": "bulk", "per_minute": 5000})
 
 
 def test_which_way_a_text_would_go_is_told_with_its_price_and_the_reasons(

@@ -103,8 +103,9 @@ def test_what_a_key_cannot_have_is_refused(db: Database) -> None:
 def test_a_tier_is_added_and_changed(db: Database) -> None:
     before = epoch(db)
     with db.write() as tx:
-        keys.set_tier(tx, "bulk", 5_000)
-        keys.set_tier(tx, "free", 20)
+        assert keys.add_tier(tx, "bulk", 5_000) == (Tier("bulk", 5_000), None)
+        assert keys.add_tier(tx, "bulk", 5_000) == (Tier("bulk", 5_000), 5_000)
+        assert keys.change_tier(tx, "free", 20) == (Tier("free", 20), 10)
         assert keys.all_tiers(tx) == [
             ("free", 20),
             ("standard", 100),
@@ -114,5 +115,20 @@ def test_a_tier_is_added_and_changed(db: Database) -> None:
         assert keys.tier_named(tx, "bulk") == Tier("bulk", 5_000)
     assert epoch(db) > before
     for name, per_minute in (("Bulk", 1), ("", 1), ("a,b", 1), ("bulk", 0), ("bulk", 10**8)):
-        with db.write() as tx, pytest.raises(InvalidRequest):
-            keys.set_tier(tx, name, per_minute)
+        for use_case in (keys.add_tier, keys.change_tier):
+            with db.write() as tx, pytest.raises(InvalidRequest):
+                use_case(tx, name, per_minute)
+
+
+def test_a_tier_is_added_once_and_a_misspelled_one_is_not_changed(db: Database) -> None:
+    known = "tier must be one of free, standard, enterprise; not"
+    for name, per_minute, use_case, said in (
+        ("free", 20, keys.add_tier, "tier is there already, with 10 requests a minute: change"),
+        ("standrad", 200, keys.change_tier, f"{known} 'standrad'. Did you mean standard? A new"),
+        ("bulk", 200, keys.change_tier, f"{known} 'bulk'. A new tier has to be added first"),
+    ):
+        with db.write() as tx, pytest.raises(InvalidRequest) as refused:
+            use_case(tx, name, per_minute)
+        assert said in str(refused.value)
+    with db.read() as tx:
+        assert keys.all_tiers(tx) == [("free", 10), ("standard", 100), ("enterprise", 1_000)]

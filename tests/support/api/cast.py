@@ -82,7 +82,7 @@ def make_cast(db: Database) -> Cast:
     bilal, her customer, and chidi with 100 credits each.
     """
     with db.write() as tx:  # one transaction, for every test waits for its fsync
-        keys.set_tier(tx, *TIER)
+        keys.add_tier(tx, *TIER)
         routing.set_route(tx, "", ["simulator"])
         amina = _account(tx, "amina", credits=1_000, money="50.00")
         approve_sender(tx, amina.id, "AMINA")

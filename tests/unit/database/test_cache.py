@@ -59,9 +59,14 @@ async def value(cache: ConfigCache, tier: Tiers, name: str) -> int | None:
     return await cache.get(tier.kind, name)
 
 
-def set_tier(db: Database, name: str, per_minute: int) -> None:
+def add_tier(db: Database, name: str, per_minute: int) -> None:
     with db.write() as tx:
-        keys.set_tier(tx, name, per_minute)
+        keys.add_tier(tx, name, per_minute)
+
+
+def change_tier(db: Database, name: str, per_minute: int) -> None:
+    with db.write() as tx:
+        keys.change_tier(tx, name, per_minute)
 
 
 def change_unannounced(db: Database, name: str, per_minute: int) -> None:
@@ -84,7 +89,7 @@ async def test_a_value_is_loaded_once_and_remembered(db: Database) -> None:
 async def test_what_there_is_not_is_asked_for_again(db: Database) -> None:
     cache, tier = ConfigCache(db), Tiers()
     assert await value(cache, tier, "gold") is None
-    set_tier(db, "gold", 7)
+    add_tier(db, "gold", 7)
     assert await value(cache, tier, "gold") == 7
 
 
@@ -130,7 +135,7 @@ async def test_what_was_read_while_the_epoch_moved_is_answered_but_not_remembere
     slow = asyncio.create_task(value(cache, tier, "free"))
     while not tier.loads:
         await asyncio.sleep(0.001)
-    await asyncio.to_thread(set_tier, db, "free", 11)
+    await asyncio.to_thread(change_tier, db, "free", 11)
     await cache.refresh()
     tier.may_load.set()
     assert await slow == 10
@@ -218,7 +223,7 @@ async def test_polling_brings_a_change_within_its_time(db: Database) -> None:
     cache, tier = ConfigCache(db), Tiers()
     await value(cache, tier, "free")
     polling = asyncio.create_task(cache.poll())
-    set_tier(db, "free", 11)
+    change_tier(db, "free", 11)
     async with asyncio.timeout(POLL_S + STALE_S):
         while cache.peek(tier.kind, "free") != 11:
             await asyncio.sleep(0.01)

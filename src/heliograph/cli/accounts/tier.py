@@ -9,15 +9,27 @@ from heliograph.cli.values import WholeNumber
 command = Noun("tier", help="Rate tiers: how many requests a minute a key may make.")
 
 
-@command.command("set", epilog=examples("tier set bulk 5000"))
+@command.command("add", epilog=examples("tier add bulk 5000"))
+@click.argument("name")
+@click.argument("per_minute", type=WholeNumber(1))
+def add(run: CommandRun, name: str, per_minute: int) -> None:
+    """Add a tier. No command removes it again, because keys refer to it."""
+    from heliograph.keys import add_tier
+
+    with run.write() as tx:
+        record = add_tier(tx, name, per_minute).tier._asdict()
+    show(run, record)
+
+
+@command.command("set", epilog=examples("tier set standard 200"))
 @click.argument("name")
 @click.argument("per_minute", type=WholeNumber(1))
 def set_(run: CommandRun, name: str, per_minute: int) -> None:
-    """Add a tier, or change what it allows."""
-    from heliograph.keys import set_tier
+    """Change what a tier allows. It holds within a second, for all keys of the tier."""
+    from heliograph.keys import change_tier
 
     with run.write() as tx:
-        record = set_tier(tx, name, per_minute)._asdict()
+        record = change_tier(tx, name, per_minute).tier._asdict()
     show(run, record)
 
 

@@ -1,5 +1,5 @@
-"""Shows how many requests a minute the keys of each tier may make, and sets it, as the command
-does.
+"""Shows how many requests a minute the keys of each tier may make, and sets it, as the commands
+do.
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,10 @@ from starlette.responses import Response
 from heliograph import keys
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query
-from heliograph.base.short_texts import invalid_field
 from heliograph.console.navigation import TIERS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
-from heliograph.database import config
 from heliograph.keys import PER_MINUTE_MAX
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
@@ -53,14 +51,9 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     query = Query([("per_minute", digits)])
     per_minute = query.integer("per_minute", default=0, least=1, most=PER_MINUTE_MAX)
     query.finish()
-    config.bump(tx)  # first: nobody else changes it between the two
-    name = body.get("tier", "")
-    before = {tier.name: tier.per_minute for tier in keys.all_tiers(tx)}.get(name)
-    if wanted == "change":
-        keys.tier_named(tx, name)
-    elif before not in (None, per_minute):
-        raise invalid_field("tier", f"is there already, with {_in_words(before)}: change that one")
-    after = keys.set_tier(tx, name, per_minute)
+    do = keys.add_tier if wanted == "add" else keys.change_tier
+    done = do(tx, body.get("tier", ""), per_minute)
+    before, after = done.per_minute_before, done.tier
     if after.per_minute == before:
         return redirect(TIERS, DoneNotice.DONE_ALREADY)
     visit.audit(

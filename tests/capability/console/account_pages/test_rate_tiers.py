@@ -60,7 +60,7 @@ def test_a_tier_that_is_so_already_is_told_of_quietly(visitor: Visitor, db: Data
         ({"tier": "Bulk Sender"}, "must have 1 to 32 of a-z, 0-9, - and _"),
         ({"tier": ""}, "must have 1 to 32 of a-z, 0-9, - and _"),
         ({"do": "change"}, "not &#39;bulk&#39;"),
-        ({"do": "change", "tier": "standrad"}, "must be one of free, "),
+        ({"do": "change", "tier": "standrad"}, "Did you mean standard?"),
         ({"do": "change", "tier": ""}, "must be one of free, "),
         ({"tier": "free"}, "is there already, with "),
         ({"per_minute": "0"}, 'id="per_minute-error"'),

@@ -110,3 +110,6 @@ def test_the_log_of_operators_is_listed_as_the_console_shows_it(
         "after": "not so",
         "reason": "as agreed",
     }
+    header, newest, *_ = run(*typed("user log")).out.splitlines()
+    assert header.split()[-4:] == ["RECORD", "BEFORE", "AFTER", "REASON"]
+    assert newest.split()[-6:] == ["it", "so", "not", "so", "as", "agreed"]

@@ -292,4 +292,5 @@ def log(run: CommandRun, acc: str | None, by: str | None, until: int | None, lim
         }
         for each in found
     ]
-    show_list(run, records, ("time", "by", "action", "account_id", "record", "after", "reason"))
+    columns = ("time", "by", "action", "account_id", "record", "before", "after", "reason")
+    show_list(run, records, columns)

@@ -1,9 +1,10 @@
 """Keeps the audit log of an account: it says which change a person or a program made, and when.
 
 An entry is written in the transaction of its change, so none is missing and none tells of a change
-that was not made. Only what takes several transactions, such as a file, has its entry before or
-after them. Sending texts is no change: the log of messages tells of it. What a program
-changes in great numbers has one entry an hour, which counts.
+that was not made. What takes several transactions, such as a file, has its entry before or after
+them, or each of its transactions says in one entry what was changed so far. Sending texts is no
+change: the log of messages tells of it. What a program changes in great numbers has one entry an
+hour, which counts.
 """
 
 import hashlib
@@ -76,10 +77,21 @@ class StoredEntry(NamedTuple):
 
 def write(
     tx: Connection, account_id: str, author: Author, entry: AuditEntry, *, now_ms: int
-) -> None:
-    """Stores that `author` has made a change to an account (raw id) or to what it owns."""
+) -> str:
+    """Stores that `author` has made a change to an account (raw id) or to what it owns. Returns the
+    raw id of the entry.
+    """
     row = _row(ids.new_number(now_ms), account_id, author, entry)
     tx.execute(audit_log.insert().values(row))
+    return str(row["id"])
+
+
+def write_detail(tx: Connection, entry_id: str, detail: str) -> None:
+    """Says in an entry (raw id) what was changed so far, by a change that goes on in another
+    transaction.
+    """
+    it = audit_log.c.id == entry_id
+    tx.execute(audit_log.update().where(it).values(detail=shorten(detail, DETAIL_MAX - 1)))
 
 
 def write_counted(

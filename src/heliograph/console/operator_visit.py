@@ -10,7 +10,14 @@ from heliograph.base.short_texts import BY_MAX, shorten
 from heliograph.portal import languages
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.visit import NotFresh
-from heliograph.users import OperatorEntry, OperatorRight, OperatorRole, operators, sign_ins
+from heliograph.users import (
+    LoggedChange,
+    OperatorEntry,
+    OperatorRight,
+    OperatorRole,
+    operators,
+    sign_ins,
+)
 
 
 class NoSecondStep(Forbidden):
@@ -97,13 +104,13 @@ class OperatorVisit(NamedTuple):
         after: str | None = None,
         reason: str | None = None,
         told: str | None = None,
-    ) -> None:
+    ) -> LoggedChange:
         """Stores that this operator has changed something: in the operators' log, and, if it is of
         an account (raw id), in the account's audit log, which names no operator and no reason. The
-        account is told what is after, or `told` in its place.
+        account is told what is after, or `told` in its place. Returns which entries these are.
         """
         entry = OperatorEntry(action, account_id, record, before, after, reason)
-        users.log_for_account(tx, self.session.user, entry, told, now_ms=self.now_ms)
+        return users.log_for_account(tx, self.session.user, entry, told, now_ms=self.now_ms)
 
     def log(self, tx: Connection, entry: OperatorEntry) -> None:
         """Stores in the operators' log alone that this operator has changed something, because what

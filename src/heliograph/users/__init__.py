@@ -4,10 +4,12 @@ links and sessions.
 
 from heliograph.users.disable_user import disable
 from heliograph.users.operator_log import (
+    LoggedChange,
     OperatorEntry,
     StoredOperatorEntry,
     log_for_account,
     log_operator,
+    log_progress,
     operator_entries,
 )
 from heliograph.users.roles import (
@@ -41,6 +43,7 @@ __all__ = [
     "KEPT",
     "OPERATOR_RIGHTS",
     "RIGHTS",
+    "LoggedChange",
     "OperatorEntry",
     "OperatorRight",
     "OperatorRole",
@@ -58,6 +61,7 @@ __all__ = [
     "lock",
     "log_for_account",
     "log_operator",
+    "log_progress",
     "mails",
     "members",
     "memberships",

@@ -48,45 +48,66 @@ class StoredOperatorEntry(NamedTuple):
         return ids.made_at_ms(int(self.id, 16))
 
 
-def log_operator(tx: Connection, user: User, entry: OperatorEntry, *, now_ms: int) -> None:
-    """Stores that a user has made a change in the console."""
-    texts = {
-        name: None if text is None else shorten(text, CHANGE_TEXT_MAX - 1)
-        for name, text in (
-            ("before", entry.before),
-            ("after", entry.after),
-            ("reason", entry.reason),
-        )
-    }
+class LoggedChange(NamedTuple):
+    """Holds the raw ids of the entries about one change: that of the operators' log, and that of
+    the account's audit log, or None if the change is of no account.
+    """
+
+    id: str
+    told_id: str | None
+
+
+def log_operator(tx: Connection, user: User, entry: OperatorEntry, *, now_ms: int) -> str:
+    """Stores that a user has made a change in the console. Returns the raw id of the entry."""
+    entry_id = ids.raw_of_number(ids.new_number(now_ms))
     tx.execute(
         operator_log.insert().values(
             entry._asdict()
-            | texts
-            | {
-                "id": ids.raw_of_number(ids.new_number(now_ms)),
-                "user_id": user.id,
-                "email": user.email,
-            }
+            | _texts(before=entry.before, after=entry.after, reason=entry.reason)
+            | {"id": entry_id, "user_id": user.id, "email": user.email}
         )
     )
+    return entry_id
 
 
 def log_for_account(
     tx: Connection, user: User, entry: OperatorEntry, told: str | None = None, *, now_ms: int
-) -> None:
+) -> LoggedChange:
     """Stores an entry in the operators' log and, if it is of an account, in the account's audit
     log, which names no operator, no reason and nothing of before. The account is told what is
     after, or `told` in its place.
     """
-    log_operator(tx, user, entry, now_ms=now_ms)
-    if entry.account_id is not None:
-        audit_log.write(
-            tx,
-            entry.account_id,
-            audit_log.Author(audit_log.AuthorKind.OPERATOR, user.id, audit_log.OPERATOR_NAME),
-            audit_log.AuditEntry(entry.action, entry.record, told or entry.after),
-            now_ms=now_ms,
-        )
+    entry_id = log_operator(tx, user, entry, now_ms=now_ms)
+    if entry.account_id is None:
+        return LoggedChange(entry_id, None)
+    told_id = audit_log.write(
+        tx,
+        entry.account_id,
+        audit_log.Author(audit_log.AuthorKind.OPERATOR, user.id, audit_log.OPERATOR_NAME),
+        audit_log.AuditEntry(entry.action, entry.record, told or entry.after),
+        now_ms=now_ms,
+    )
+    return LoggedChange(entry_id, told_id)
+
+
+def log_progress(
+    tx: Connection, logged: LoggedChange, *, before: str, after: str, told: str
+) -> None:
+    """Says in both entries of a change that goes on in another transaction what was changed so
+    far, so that one decision has one entry, also if it is broken off.
+    """
+    it = operator_log.c.id == logged.id
+    tx.execute(operator_log.update().where(it).values(_texts(before=before, after=after)))
+    if logged.told_id is not None:
+        audit_log.write_detail(tx, logged.told_id, told)
+
+
+def _texts(**texts: str | None) -> dict[str, str | None]:
+    """Returns the texts as long as a row holds them."""
+    return {
+        name: None if text is None else shorten(text, CHANGE_TEXT_MAX - 1)
+        for name, text in texts.items()
+    }
 
 
 def operator_entries(

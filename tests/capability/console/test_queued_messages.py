@@ -1,8 +1,12 @@
 """Operators see what is queued in the console, and cancel one message or all of an account."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
 
 import pytest
+import sqlalchemy as sa
 
 from heliograph import accounts
 from heliograph.accounts import audit_log
@@ -39,6 +43,43 @@ def path_of(db: Database, account_id: str) -> str:
     with db.read() as tx:
         text_id = accounts.text_id(accounts.by_id(tx, account_id))
     return f"/console/accounts/{text_id}/queued"
+
+
+def told_account(house: House) -> list[str | None]:
+    """Returns what amina's audit log says, the newest first."""
+    with house.db.read() as tx:
+        return [
+            each.entry.detail for each in audit_log.page(tx, house.amina_id, PageWanted(9, None))
+        ]
+
+
+# Lets the transaction fail that would log five messages. The second statement takes the first one
+# back.
+BREAK_OFF: Final = {
+    "sqlite": (
+        "CREATE TRIGGER broken_off BEFORE UPDATE ON operator_log WHEN NEW.before = '5 queued'"
+        " BEGIN SELECT RAISE(ABORT, 'broken_off'); END",
+        "DROP TRIGGER broken_off",
+    ),
+    "postgresql": (
+        "ALTER TABLE operator_log ADD CONSTRAINT broken_off CHECK (before <> '5 queued')",
+        "ALTER TABLE operator_log DROP CONSTRAINT broken_off",
+    ),
+}
+
+
+@contextmanager
+def broken_off_at_five(db: Database) -> Iterator[None]:
+    """Lets the work of a form be broken off when it has canceled four messages."""
+    refuse, allow = BREAK_OFF["postgresql" if db.postgresql else "sqlite"]
+    with db.write() as tx:
+        tx.execute(sa.text(refuse))
+    try:
+        with pytest.raises(sa.exc.IntegrityError, match="broken_off"):
+            yield
+    finally:
+        with db.write() as tx:
+            tx.execute(sa.text(allow))
 
 
 def test_a_queued_message_is_canceled_on_its_page_which_says_what_goes_back(
@@ -141,16 +182,34 @@ def test_all_that_is_queued_of_an_account_is_canceled_and_closing_leads_there(
     assert (done.status_code, done.headers["location"]) == (303, path)
     assert house.statuses() == ["failed/canceled"] * 5
     assert house.credits() == before + 10
-    entries = logged(db)
-    assert sorted((entry.before, entry.after) for entry in entries) == [
-        ("1 queued", "failed: canceled, 2 credits back"),
-        ("2 queued", "failed: canceled, 4 credits back"),
-        ("2 queued", "failed: canceled, 4 credits back"),
-    ]
-    assert {entry.reason for entry in entries} == {"ticket 4711"}
+    [entry] = logged(db)
+    assert entry._replace(account_id=None) == OperatorEntry(
+        *("message.cancel", None, None),
+        *("5 queued", "failed: canceled, 10 credits back", "ticket 4711"),
+    )
+    assert told_account(house) == ["5 queued messages canceled, 10 credits back"]
     page = visitor.get(path).text
     assert "Nothing is queued" in page
     assert "have been given" not in page, "no carrier was given what was canceled"
+    house.assert_sound()
+
+
+def test_one_that_is_broken_off_says_in_both_logs_what_was_canceled_until_then(
+    visitor: Visitor, db: Database, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "BATCH_MAX", 2)
+    queued(house, *phones(5), text=TWO_SEGMENTS)
+    path = path_of(db, house.amina_id)
+    sign_in_operator(visitor, db)
+    visitor.get(path)
+    before = house.credits()
+    with broken_off_at_five(db):
+        visitor.post(path, {"do": "cancel", **WHY})
+    assert sorted(house.statuses()) == ["failed/canceled"] * 4 + ["queued"]
+    assert house.credits() == before + 8
+    [entry] = logged(db)
+    assert (entry.before, entry.after) == ("4 queued", "failed: canceled, 8 credits back")
+    assert told_account(house) == ["4 queued messages canceled, 8 credits back"]
     house.assert_sound()
 
 
@@ -183,4 +242,5 @@ def test_one_form_cancels_so_many_and_says_so(
     assert "The credits that were charged for them go back" in page
     visitor.post(path, {"do": "cancel", **WHY})
     assert sorted(house.statuses()) == ["failed/canceled", "failed/canceled", "queued"]
-    assert {entry.after for entry in logged(db)} == {"failed: canceled, 1 credit back"}
+    [entry] = logged(db)
+    assert (entry.before, entry.after) == ("2 queued", "failed: canceled, 2 credits back")

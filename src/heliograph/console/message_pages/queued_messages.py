@@ -1,12 +1,13 @@
 """Shows what is queued of an account, and cancels it, as the command does."""
 
 from collections.abc import Sequence
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import accounts
+from heliograph import accounts, users
 from heliograph.accounts import Account
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.console.message_pages.carrier_choice import carrier_names
@@ -24,6 +25,7 @@ from heliograph.portal.form_idempotency import run_user_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.requests import ApiResponse
+from heliograph.users import LoggedChange
 
 QUEUED_SHOWN_MAX: Final = 50
 PRICED_MAX: Final = 2_000  # messages whose credits are added up: they are read one by one
@@ -62,7 +64,7 @@ def show_list(
 
 def cancel(request: PageRequest, visit: OperatorVisit) -> Response:
     """Cancels what is queued of an account, at most CANCELED_MAX messages, in several transactions.
-    Each of them tells both logs what it has canceled. Raises NotFound.
+    Each of them says in one entry of both logs how many were canceled so far. Raises NotFound.
     """
     with request.db.read() as tx:
         account = accounts.with_text_id(tx, request.path["account"])
@@ -71,40 +73,74 @@ def cancel(request: PageRequest, visit: OperatorVisit) -> Response:
     except InvalidRequest as refused:
         with request.db.read() as tx:
             return show_list(tx, request, visit, refused.fields)
-    some = request.db.transact(lambda tx: _cancel_first(tx, request, visit, account, reason))
-    canceled = some
-    while some and canceled < CANCELED_MAX:
-        some = request.db.transact(lambda tx: _cancel_some(tx, request, visit, account, reason))
-        canceled += some
-    return redirect(request.url_path, DoneNotice.SAVED if canceled else DoneNotice.DONE_ALREADY)
+    decision = _Decision(request, visit, account, reason)
+    so_far = request.db.transact(decision.cancel_first)
+    newest = so_far.messages
+    while newest and so_far.messages < CANCELED_MAX:
+        done = request.db.transact(partial(decision.cancel_more, so_far=so_far))
+        newest = done.messages - so_far.messages
+        so_far = done
+    notice = DoneNotice.SAVED if so_far.messages else DoneNotice.DONE_ALREADY
+    return redirect(request.url_path, notice)
 
 
-def _cancel_first(
-    tx: Connection, request: PageRequest, visit: OperatorVisit, account: Account, reason: str
-) -> int:
-    """Does what `_cancel_some` does, unless this form was sent before."""
-    canceled: list[int] = []
+class _Canceled(NamedTuple):
+    """Says how much was canceled so far, and which entries of the logs say so; None before the
+    first message.
+    """
 
-    def effect(tx: Connection) -> ApiResponse:
-        canceled.append(_cancel_some(tx, request, visit, account, reason))
-        return ApiResponse({})
+    messages: int = 0
+    credits: int = 0
+    logged: LoggedChange | None = None
 
-    run_user_form_once(tx, request, visit.session.user.id, effect)
-    return sum(canceled)
+    @property
+    def in_words(self) -> dict[str, str]:
+        """Returns what the logs hold: what was before, what is after, and what the account is
+        told.
+        """
+        credits = credits_in_words(self.credits)
+        messages = f"{self.messages} queued {'message' if self.messages == 1 else 'messages'}"
+        return {
+            "before": f"{self.messages} queued",
+            "after": f"failed: canceled, {credits}",
+            "told": f"{messages} canceled, {credits}",
+        }
 
 
-def _cancel_some(
-    tx: Connection, request: PageRequest, visit: OperatorVisit, account: Account, reason: str
-) -> int:
-    """Cancels as many messages as one transaction may, and returns how many."""
-    done = run_in(tx, lambda hot: fail_queued_within(hot, account.id, request.now_ms))
-    if done.messages:
-        visit.audit(
-            tx,
-            account.id,
-            "message.cancel",
-            before=f"{done.messages} queued",
-            after=f"failed: canceled, {credits_in_words(done.credits)}",
-            reason=reason,
+class _Decision(NamedTuple):
+    """Holds what an operator has decided: to cancel what is queued of an account."""
+
+    request: PageRequest
+    visit: OperatorVisit
+    account: Account
+    reason: str
+
+    def cancel_first(self, tx: Connection) -> _Canceled:
+        """Cancels as many messages as one transaction may, unless this form was sent before."""
+        canceled: list[_Canceled] = []
+
+        def effect(tx: Connection) -> ApiResponse:
+            canceled.append(self.cancel_more(tx, _Canceled()))
+            return ApiResponse({})
+
+        run_user_form_once(tx, self.request, self.visit.session.user.id, effect)
+        return canceled[0] if canceled else _Canceled()
+
+    def cancel_more(self, tx: Connection, so_far: _Canceled) -> _Canceled:
+        """Cancels as many messages as one transaction may, and returns all that is canceled then.
+        The logs say so in the same transaction, so they are right if it is the last.
+        """
+        now_ms = self.request.now_ms
+        done = run_in(tx, lambda hot: fail_queued_within(hot, self.account.id, now_ms))
+        if not done.messages:
+            return so_far
+        total = _Canceled(
+            so_far.messages + done.messages, so_far.credits + done.credits, so_far.logged
         )
-    return done.messages
+        if total.logged is not None:
+            users.log_progress(tx, total.logged, **total.in_words)
+            return total
+        logged = self.visit.audit(
+            tx, self.account.id, "message.cancel", reason=self.reason, **total.in_words
+        )
+        return total._replace(logged=logged)

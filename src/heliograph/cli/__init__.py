@@ -63,7 +63,7 @@ COMMANDS: Final = {
     ),
     "carrier": "Carriers: add, set, list, show, test, pause, drain, resume, remove, run.",
     "route": "Which carriers take which numbers: set, list, which, remove.",
-    "rate": "SMS credits per segment: set, list, remove, import, export, sheets, withdraw.",
+    "rate": "SMS credits per segment: set, list, remove, margin, import, export, sheets, withdraw.",
     "cost": "What carriers charge for a segment: set, list, remove, days.",
     "price": "What SMS credits are sold for: set, list, remove.",
     "tier": "Rate tiers of keys: add, set, list.",

@@ -51,6 +51,57 @@ def test_a_sheet_with_a_loss_or_a_wrong_row_sets_nothing(run: Run, tmp_path: Pat
     assert [rate["credits"] for rate in run("rate", "list", "--json").json] == [1]
 
 
+def test_margins_are_listed_the_worst_first_and_written_to_a_file(
+    run: Run, amina_foods: str, tmp_path: Path
+) -> None:
+    assert "No cost is known" in run("rate", "margin").err
+    for line in (
+        "price set GHS 35 --per 1000",
+        "cost set simulator 233 0.02 GHS",
+        "cost set simulator 23324 0.05 GHS",
+        "cost set simulator 234 0.01 NGN",
+    ):
+        assert run(*typed(line)).status == 0
+    assert "No route leads to a carrier" in run("rate", "margin").err
+    run(*typed('route set "" simulator'))
+    run("rate", "set", "GH", 2, "--account", amina_foods)
+    listed = run("rate", "margin", "--json").json
+    assert [(each["numbers"], each["margin"], each["below_cost"]) for each in listed] == [
+        ("23324", "-0.015", True),
+        ("233", "0.015", False),
+        ("234", None, False),
+    ]
+    assert listed[0] == {
+        "numbers": "23324",
+        "margin": "-0.015",
+        "brings": "0.035",
+        "costs": "0.05",
+        "currency": "GHS",
+        "carrier": "simulator",
+        "rate": "default",
+        "account_id": None,
+        "credits": 1,
+        "below_cost": True,
+    }
+    few = run("rate", "margin", "--limit", 1)
+    assert few.out.splitlines()[0].split()[:3] == ["NUMBERS", "MARGIN", "BRINGS"]
+    assert (len(few.out.splitlines()), few.err) == (
+        2,
+        "1 below cost. And 2 more: --limit shows up to 1000, --csv all.\n",
+    )
+    of_her = run("rate", "margin", "--account", amina_foods, "--csv", "-").out.splitlines()
+    assert of_her[:2] == [
+        "numbers,margin,brings,costs,currency,carrier,rate,account,credits",
+        f"23324,0.02,0.07,0.05,GHS,simulator,GH,{amina_foods},2",
+    ]
+    assert "Nothing sells below cost" in run("rate", "margin", "--account", amina_foods).err
+    out = tmp_path / "margins.csv"
+    assert run("rate", "margin", "--csv", out, "--json").json == {"file": str(out), "margins": 3}
+    assert len(out.read_text().splitlines()) == 4
+    assert "is there already" in run("rate", "margin", "--csv", out).err
+    assert run("rate", "margin", "--account", "nobody").status == 1
+
+
 def test_each_command_that_makes_something_sell_below_cost_warns_of_that_and_does_it(
     run: Run, db: Database
 ) -> None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heliograph.cli.carriers.rate_margin import margin
 from heliograph.cli.carriers.rate_sheet import export, import_, sheets_, withdraw
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list, warn_of_loss
@@ -23,8 +24,8 @@ command = Noun(
     ),
 )
 
-for _of_sheets in (import_, export, sheets_, withdraw):
-    command.add_command(_of_sheets)
+for _other in (margin, import_, export, sheets_, withdraw):
+    command.add_command(_other)
 
 
 def _record(tx: "Connection", rate: "current_rates.Rate") -> dict[str, Any]:

@@ -18,7 +18,6 @@ from heliograph.carriers import GENERAL, current_rates
 from heliograph.console.handlers import in_own_transactions
 from heliograph.console.navigation import SHEETS
 from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
-from heliograph.console.rate_pages.weighed_rows import weighed_file, weighed_rows
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
@@ -130,7 +129,7 @@ def show_sheet(
         counts=outlook.difference.counts,
         changes=_shown(tx, changes[:CHANGES_SHOWN_MAX]),
         changes_left=max(0, len(changes) - CHANGES_SHOWN_MAX),
-        losses=weighed_rows(losses[:LOSSES_SHOWN_MAX], names),
+        losses=pricing.weighed_rows(losses[:LOSSES_SHOWN_MAX], names),
         losses_left=max(0, len(losses) - LOSSES_SHOWN_MAX),
         not_compared=sorted({each.cost.currency for each in outlook.weighed if not each.price}),
         typed=body_of(request),
@@ -166,7 +165,7 @@ def export_losses(tx: Connection, request: PageRequest, visit: OperatorVisit) ->
     losses = sheets.outlook_of(tx, sheets.rates_of(tx, sheet), is_whole=sheet.is_whole).losses
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     owners = _text_ids(tx, {each.rate.account_id for each in losses})
-    text = weighed_file(losses, names, owners)
+    text = pricing.weighed_file(losses, names, owners)
     return Download("rate-sheet-losses.csv", iter([text]))
 
 

@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 from heliograph.base.csv.cells import line_of, neutralize
 from heliograph.carriers import GENERAL
-from heliograph.pricing import SegmentMargin, micro_text
+from heliograph.pricing.costs import micro_text
+from heliograph.pricing.market import SegmentMargin
 
-LOSS_SIGN: Final = "−"  # as wide as a digit, on a page
 COLUMNS: Final = (
     *("numbers", "margin", "brings", "costs", "currency", "carrier", "rate"),
     *("account", "credits"),
@@ -57,7 +57,7 @@ def weighed_file(
     lines += [
         (
             row.numbers,
-            (row.margin or "").replace(LOSS_SIGN, "-"),
+            row.margin or "",
             row.sold or "",
             row.cost,
             row.currency,
@@ -73,5 +73,5 @@ def weighed_file(
 
 
 def _text(amount_micro: int) -> str:
-    sign = LOSS_SIGN if amount_micro < 0 else ""
+    sign = "-" if amount_micro < 0 else ""
     return sign + micro_text(abs(amount_micro))

@@ -89,13 +89,13 @@ def test_the_list_of_carriers_tells_what_waited_at_the_last_sample(
 ) -> None:
     sign_in_operator(visitor, db)
     carrier_id = open_carrier(db, "gh-main")
-    assert '<td class="number">–</td>' in visitor.get("/console/carriers").text
+    assert 'data-name="Waiting">–</td>' in visitor.get("/console/carriers").text
     sampler = Sampler()
     for waiting in (7, 70, 5_000):  # the first one only begins to count
         with db.write() as tx:
             sampler.take(tx, {carrier_id: MeasuredQueue(3, 4, waiting, 90)}, clock.now_ms())
         clock.move(by_ms=10_000)
-    assert '<td class="number">5\u202f003</td>' in visitor.get("/console/carriers").text
+    assert 'data-name="Waiting">5\u202f003</td>' in visitor.get("/console/carriers").text
 
 
 def test_a_carrier_with_wrong_fields_is_refused_and_keeps_what_was_typed(

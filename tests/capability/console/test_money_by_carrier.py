@@ -43,8 +43,14 @@ def took(db: Database, carrier_id: int, days_ago: int, currency: str, *figures: 
         tx.execute(carrier_money.insert().values(**key, currency=currency, **row))
 
 
+CELLS = ("Segments", "Credits", "Cost", "Sold for now", "Margin now")
+
+
 def cells(*shown: str) -> str:
-    return "".join(f'<td class="number">{each}</td>' for each in shown)
+    return "".join(
+        f'<td class="number" data-name="{name}">{each}</td>'
+        for name, each in zip(CELLS, shown, strict=False)
+    )
 
 
 def test_what_carriers_took_is_shown_with_its_cost_and_what_that_leaves(

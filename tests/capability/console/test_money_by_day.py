@@ -106,11 +106,11 @@ def test_a_customers_days_show_what_its_partner_gave_it(
         wallet.transfer(tx, amina_id, bilal, credits=70, amount_minor=150, description="given")
         wallet.transfer(tx, bilal, amina_id, credits=20, description="taken back")
     today = rfc3339(clock.now_ms())[:10]
-    for name, granted, moved in (("bilal", "–", "50"), ("amina", "100", "-50")):
+    for name, granted, moved in (("bilal", "–", "50"), ("amina", "100", "−50")):
         path = visitor.get(f"/console/money?account={name}").headers["location"]
         shown = visitor.get(f"{path}/days").text
         assert row(today, "–", granted, "–", "–", "–", moved) in shown
-    assert row(today, "5.00 GHS", "–", "–", "-1.50 GHS", names=MONEY) in shown
+    assert row(today, "5.00 GHS", "–", "–", "−1.50 GHS", names=MONEY) in shown
     everybody = visitor.get("/console/money").text
     assert row(today, "–", "100", "–", "–", "–") in everybody
     assert "Moved" not in everybody

@@ -200,7 +200,7 @@ def test_each_process_says_which_work_it_does(
 
 def works_shown(visitor: Visitor) -> dict[int, str]:
     """Returns what the page says that each process serves, by its process number."""
-    row = r'<span class="quiet">(\d+)</span></td>\s*<td class="wraps">(.*?)</td>'
+    row = r'<span class="quiet">(\d+)</span></td>\s*<td class="wraps spans">(.*?)</td>'
     return {int(found[1]): found[2] for found in re.finditer(row, visitor.get("/console/now").text)}
 
 

@@ -32,7 +32,6 @@ from heliograph.keys.permissions import parse_permissions
 from heliograph.keys.rate_limit import Limiter, MemoryLimiter, RateAllowance
 from heliograph.keys.tiers import (
     PER_MINUTE_MAX,
-    TierChange,
     add_tier,
     all_tiers,
     change_tier,
@@ -52,7 +51,6 @@ __all__ = [
     "MemoryLimiter",
     "Principal",
     "RateAllowance",
-    "TierChange",
     "acting_for",
     "acting_for_cached",
     "add_tier",

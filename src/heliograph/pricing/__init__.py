@@ -11,8 +11,7 @@ from heliograph.pricing.costs import (
 )
 from heliograph.pricing.difference import RateChange
 from heliograph.pricing.loss_of_change import change_with_warning, change_without_loss
-from heliograph.pricing.margins import MARGINS_SHOWN_MAX, Margins, margins_now
-from heliograph.pricing.market import Market, SegmentMargin, load_market
+from heliograph.pricing.margins import MARGINS_SHOWN_MAX, Margins, load_margins
 from heliograph.pricing.rate_change import loss_words
 from heliograph.pricing.sheet_file import ROWS_MAX as SHEET_ROWS_MAX
 from heliograph.pricing.sheet_file import BadRow, read_credits, read_sheet, write_sheet
@@ -29,17 +28,14 @@ __all__ = [
     "CarrierCost",
     "Costs",
     "Margins",
-    "Market",
     "RateChange",
-    "SegmentMargin",
     "WeighedRow",
     "change_rate",
     "change_with_warning",
     "change_without_loss",
     "load_costs",
-    "load_market",
+    "load_margins",
     "loss_words",
-    "margins_now",
     "micro_text",
     "read_credits",
     "read_sheet",

@@ -44,7 +44,7 @@ class Margins(NamedTuple):
         return weighed_file(self.weighed, self.names, self.owners)
 
 
-def margins_now(tx: Connection, account_id: str) -> Margins:
+def load_margins(tx: Connection, account_id: str) -> Margins:
     """Returns the margins of the general rates, or of those that hold for an account (raw id, or
     GENERAL).
     """

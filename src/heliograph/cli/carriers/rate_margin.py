@@ -53,7 +53,7 @@ def margin(run: CommandRun, account: str | None, limit: int, file: str | None, f
 
     with run.snapshot() as tx:
         account_id = GENERAL if account is None else accounts.find(tx, account).id
-        margins = pricing.margins_now(tx, account_id)
+        margins = pricing.load_margins(tx, account_id)
     if file is None:
         _show(run, margins, limit)
     elif file == "-" or is_standard_output(file):

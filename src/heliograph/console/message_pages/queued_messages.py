@@ -73,7 +73,7 @@ def cancel(request: PageRequest, visit: OperatorVisit) -> Response:
     except InvalidRequest as refused:
         with request.db.read() as tx:
             return show_list(tx, request, visit, refused.fields)
-    decision = _Decision(request, visit, account, reason)
+    decision = _QueueCancellation(request, visit, account, reason)
     so_far = request.db.transact(decision.cancel_first)
     newest = so_far.messages
     while newest and so_far.messages < CANCELED_MAX:
@@ -107,7 +107,7 @@ class _Canceled(NamedTuple):
         }
 
 
-class _Decision(NamedTuple):
+class _QueueCancellation(NamedTuple):
     """Holds what an operator has decided: to cancel what is queued of an account."""
 
     request: PageRequest

@@ -27,7 +27,7 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
     except InvalidRequest as wrong:
         errors += wrong.fields
         whose = RateOwner(None)
-    margins = pricing.margins_now(tx, whose.id)
+    margins = pricing.load_margins(tx, whose.id)
     return page(
         "margins.html",
         request,
@@ -52,4 +52,4 @@ def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     account = query.text("account")
     query.finish()
     whose = rate_owner_of(tx, account or "")
-    return Download("margins.csv", iter([pricing.margins_now(tx, whose.id).csv()]))
+    return Download("margins.csv", iter([pricing.load_margins(tx, whose.id).csv()]))

@@ -178,7 +178,7 @@ PAGES: Final = (
         page_for_members(documents.may_attach),
         documents.attach,
         documents.FORM_OCTETS_MAX,
-        documents.show_list,
+        show_again=documents.show_list,
     ),
     form_route(
         f"{DOCUMENTS}/{{document}}",

@@ -1,7 +1,7 @@
 """Writes numbers, money and times as is usual in the language that is spoken.
 
 English pages write days as programs do. All times are by the clocks of the account that is shown,
-and of UTC where none is (docs/decisions/portal.md, U156).
+and of UTC where none is (docs/decisions/portal.md, U159).
 """
 
 import re

@@ -11,7 +11,7 @@ import pytest
 
 from heliograph.database.postgresql.session_settings import hot_session_settings
 from heliograph.messages.queue.sql import NEXT_RUNS
-from tests.capability.database.test_statements import STATEMENTS
+from tests.support.capability.declared_statements import STATEMENTS
 from tests.support.factories import awaited
 
 RUNS: Final = 20_000

@@ -2,15 +2,12 @@
 say of them.
 """
 
-import importlib
-import pkgutil
 import sqlite3
 from typing import Any, Final
 
 import asyncpg
 import pytest
 
-import heliograph
 from heliograph.database.sessions import sqlite_path
 from heliograph.database.statements import (
     BatchStatement,
@@ -19,9 +16,9 @@ from heliograph.database.statements import (
     Nothing,
     Row,
     Statement,
-    TablesStatement,
 )
 from heliograph.database.statements.row import Parameter, fields_of
+from tests.support.capability.declared_statements import STATEMENTS
 from tests.support.factories import awaited
 
 # Others are called as they are declared. What is text here may be an id there: both are strings to
@@ -41,27 +38,6 @@ SOME: Final[dict[str, Any]] = {
     "bigint": 1,
     "bytea": b"x",
 }
-
-Declared = Statement[Any, Any] | BatchStatement[Any, Any] | TablesStatement[Any, Any]
-
-
-def declared() -> dict[str, Declared]:
-    found: dict[str, Declared] = {}
-    for module in pkgutil.walk_packages(heliograph.__path__, "heliograph."):
-        if "__main__" not in module.name and ".migrations." not in module.name:
-            found |= _of(importlib.import_module(module.name))
-    return found
-
-
-def _of(module: Any) -> dict[str, Declared]:
-    return {
-        f"{module.__name__}.{name}": value
-        for name, value in vars(module).items()
-        if isinstance(value, Statement | BatchStatement | TablesStatement)
-    }
-
-
-STATEMENTS: Final = declared()
 
 
 def known_as(column: Parameter) -> tuple[str, ...]:

@@ -46,8 +46,7 @@ class Settings:
     log_format: str = "auto"  # auto, text or json
     log_level: str = "info"
     drain_s: float | None = None  # None: as the command thinks best
-    # what one-time passwords come from when their account has no default sender; senders/rules.py
-    # judges it
+    # what one-time passwords come from without a default sender; senders/rules.py judges it
     otp_sender: str = "Heliograph"
     # what webhooks may reach beside the public internet; webhooks/http/address_guard.py judges them
     webhooks_allow_networks: tuple[str, ...] = ()
@@ -60,8 +59,7 @@ class Settings:
     synchronous_commit: str = "on"
     metrics_address: ListenAddress | None = None  # None: /metrics is at the API's own
     cors_origins: tuple[str, ...] = ()  # of web pages whose scripts may call the API
-    # another one that is known while this one replaces it; database/secret_key_canary.py says which
-    # is in use
+    # known while the other replaces it; database/secret_key_canary.py says which is in use
     secret_key_old: str | None = None
     portal: bool = True  # whether the developer portal is served
     console: bool = True  # whether the operator's console is served

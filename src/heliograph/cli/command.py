@@ -246,11 +246,11 @@ class Noun(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Finds the command; where there is none, names those that are nearest."""
-        from heliograph.base.near_names import nearest_names
-
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand as error:
+            from heliograph.base.near_names import nearest_names
+
             raise click.exceptions.NoSuchCommand(
                 error.command_name,
                 possibilities=nearest_names(error.command_name, self.commands),

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 def margin(run: CommandRun, account: str | None, limit: int, file: str | None, force: bool) -> None:
-    """List what a segment brings and costs now, the worst margin first.
+    """List what a segment brings and costs, the worst margin first.
 
     It brings its credits at today's price. It costs what the first carrier of its route charges, or
     the dearest of those that share it. What cannot be compared comes last, because credits are not

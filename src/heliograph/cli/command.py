@@ -3,7 +3,7 @@ on.
 """
 
 import re
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -172,8 +172,6 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Reads a number below zero as a value, for its field to refuse, and not as an option."""
-        from heliograph.base.near_names import nearest_names
-
         ctx.ignore_unknown_options = any(re.fullmatch(r"-[0-9].*", arg, re.ASCII) for arg in args)
         known = [
             word for param in self.get_params(ctx) for word in (*param.opts, *param.secondary_opts)
@@ -186,7 +184,7 @@ class Command(click.Command):
             raise BadValue(_in_words_of(self.params, error.why, str(error.why))) from error.why
         except click.NoSuchOption as error:
             raise click.NoSuchOption(
-                error.option_name, possibilities=nearest_names(error.option_name, known), ctx=ctx
+                error.option_name, possibilities=_nearest(error.option_name, known), ctx=ctx
             ) from None
         except click.UsageError:
             for name in (
@@ -196,7 +194,7 @@ class Command(click.Command):
             ):
                 if name not in known:
                     raise click.NoSuchOption(
-                        name, possibilities=nearest_names(name, known), ctx=ctx
+                        name, possibilities=_nearest(name, known), ctx=ctx
                     ) from None
             raise
 
@@ -237,6 +235,13 @@ class Command(click.Command):
             raise (BadValue if getattr(error, "fields", None) else Failure)(message) from error
 
 
+def _nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Returns the names that are nearest to one that is not known. Help loads none of this."""
+    from heliograph.base.near_names import nearest_names
+
+    return nearest_names(name, known)
+
+
 class Noun(click.Group):
     """Groups the commands about one thing."""
 
@@ -249,11 +254,9 @@ class Noun(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand as error:
-            from heliograph.base.near_names import nearest_names
-
             raise click.exceptions.NoSuchCommand(
                 error.command_name,
-                possibilities=nearest_names(error.command_name, self.commands),
+                possibilities=_nearest(error.command_name, self.commands),
                 ctx=ctx,
             ) from None
 

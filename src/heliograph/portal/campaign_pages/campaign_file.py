@@ -19,6 +19,8 @@ from heliograph.campaigns import previews
 from heliograph.portal.campaign_pages.campaign_new import (
     SHOW_MODE,
     as_shown_in_mode,
+    campaign_alike,
+    fields_of,
     lines_of,
 )
 from heliograph.portal.filled_form import body_of, choice_of
@@ -53,11 +55,15 @@ def show_form(
     errors: Sequence[FieldError] = (),
     status: int = InvalidRequest.status,
 ) -> Response:
-    """Shows the form that takes a text and a file. Its mode decides which senders it offers."""
+    """Shows the form that takes a text and a file. Its mode decides which senders it offers. With
+    `from` in the query, it is filled in like that campaign, whose file has to be chosen again.
+    """
     visit.require(tx, Right.CAMPAIGNS)
     query = dict(request.sent.query)
     usual = {"sender": usual_sender(tx, visit) or ""}
-    typed = {**usual, "mode": query.get("mode", visit.mode), **request.sent.form}
+    model = campaign_alike(tx, request, visit)
+    like = fields_of(model) if model else {}
+    typed = {**usual, "mode": query.get("mode", visit.mode), **like, **request.sent.form}
     mode = typed["mode"] if typed["mode"] in visit.modes else visit.mode
     senders = campaigns.senders_for(tx, visit.account.id, sandbox=mode == "sandbox")
     if typed["sender"] not in senders:  # it is one of the other mode
@@ -68,6 +74,7 @@ def show_form(
         is_form_page=True,
         status=status if errors else 200,
         visit=visit,
+        model=model,
         typed=typed,
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],

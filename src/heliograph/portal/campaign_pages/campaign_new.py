@@ -37,12 +37,16 @@ def show_form(
     tx: Connection, request: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the form. Its mode decides which senders it offers. With `from` in the query, it is
-    filled in like that campaign.
+    filled in like that campaign. If that one goes to the numbers of a file, it leads to the form
+    that takes a file instead: this one is for contacts.
     """
     visit.require(tx, Right.CAMPAIGNS)
     modes = visit.modes
     query = dict(request.sent.query)
-    like = _fields_of(of_account(tx, query["from"], visit)) if query.get("from") else {}
+    model = campaign_alike(tx, request, visit)
+    if model is not None and model.audience.kind == "numbers":
+        return redirect(f"{visit.home}/campaigns/new/import?from={campaigns.text_id(model)}")
+    like = fields_of(model) if model else {}
     filled_in = {**like, **request.sent.form}
     usual = {"audience": "all", "sender": usual_sender(tx, visit) or ""}
     typed = {**usual, "mode": query.get("mode", visit.mode), **filled_in}
@@ -150,14 +154,25 @@ def _read_form(request: PageRequest, visit: Visit) -> tuple[str, dict[str, Any]]
     }
 
 
-def _fields_of(campaign: Campaign) -> dict[str, str]:
-    """Returns how the form is filled in for a campaign like this one."""
+def campaign_alike(tx: Connection, request: PageRequest, visit: Visit) -> Campaign | None:
+    """Returns the campaign that the form is to be filled in like, if the query has one in `from`.
+    Raises NotFound.
+    """
+    campaign_id = dict(request.sent.query).get("from")
+    return of_account(tx, campaign_id, visit) if campaign_id else None
+
+
+def fields_of(campaign: Campaign) -> dict[str, str]:
+    """Returns how a form is filled in for a campaign like this one. The numbers of a file are no
+    audience that can be chosen in a form: there, `audience` is empty.
+    """
+    kind = campaign.audience.kind
     return {
         "mode": "sandbox" if campaign.sandbox else "live",
         "name": campaign.name,
         "sender": campaign.sender,
         "message": campaign.text,
-        "audience": "tags" if campaign.audience.tags else "all",
+        "audience": kind if kind in AUDIENCES else "",
         "tags": "\n".join(campaign.audience.tags),
     }
 

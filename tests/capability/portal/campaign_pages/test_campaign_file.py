@@ -11,7 +11,8 @@ import pytest
 from heliograph import campaigns
 from heliograph.database.database import Database
 from heliograph.portal.campaign_pages import campaign_file
-from tests.support.factories import SENDER, phones
+from tests.support.capability.campaigns import write_down
+from tests.support.factories import SENDER, open_account, phones
 from tests.support.portal.campaign_pages import HOSTILE, those_of, words_of
 from tests.support.portal.visitor import Visitor, once_in
 
@@ -149,3 +150,27 @@ def test_a_file_that_is_uploaded_twice_makes_one_draft(
     assert "was sent before" in other.text
     assert upload(visitor, home, SHEET, phone_column="Mobile no").status_code == 200
     assert len(those_of(db, amina_id)) == 2
+
+
+def test_another_one_like_it_asks_for_its_file_again_and_never_goes_to_all_contacts(
+    visitor: Visitor, db: Database, amina_id: str, home: str
+) -> None:
+    text = "Hi {city}\nfrom us"
+    typed = {"message": text, "name": HOSTILE, "mode": "sandbox", "sender": "SANDBOX"}
+    assert upload(visitor, home, SHEET, phone_column="Mobile no", **typed).status_code == 200
+    (draft,) = those_of(db, amina_id)
+    link = f"{home}/campaigns/new?from={campaigns.text_id(draft)}"
+    assert link in visitor.get(f"{home}/campaigns/{campaigns.text_id(draft)}").text
+    led_to = visitor.get(link)
+    path = f"{home}/campaigns/new/import?from={campaigns.text_id(draft)}"
+    assert (led_to.status_code, led_to.headers["location"]) == (303, path)
+    form = visitor.get(path).text
+    assert f"The file of {html.escape(HOSTILE)} is not kept. Choose it again" in form
+    assert f'name="name" value="{html.escape(HOSTILE)}"' in form
+    assert f">\n{text}</textarea>" in form
+    assert "<option selected>SANDBOX</option>" in form
+    assert 'name="audience" value="" hidden' in form
+    assert "<script>" not in form
+    theirs = campaigns.text_id(write_down(db, open_account(db, "chidi")))
+    other = f"{home}/campaigns/new/import?from={theirs}"
+    assert visitor.get(other).status_code == 404

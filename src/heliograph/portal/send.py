@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from heliograph import accounts, senders
 from heliograph.base import ids
-from heliograph.base.errors import Conflict, ServiceError
+from heliograph.base.errors import Conflict, FieldError, ServiceError
 from heliograph.messages.accept import (
     SANDBOX_SENDER,
     AnsweredText,
@@ -54,7 +54,8 @@ class LeftOut(NamedTuple):
 
 class TextCount(NamedTuple):
     """Says what a text takes, and what would have been enough without the characters that make it
-    UCS-2. `answer` is what sending it would be answered, if it can be sent as it is.
+    UCS-2. `answer` is what sending it would be answered, if it can be sent as it is. `wrong` is
+    what the API says of the text itself, such as that it is too long.
     """
 
     characters: int
@@ -64,6 +65,7 @@ class TextCount(NamedTuple):
     segments_without: int
     answer: dict[str, Any] | None
     left_out: list[LeftOut]
+    wrong: FieldError | None
 
 
 class SendAttempt(NamedTuple):
@@ -182,16 +184,16 @@ def _count_text(
     text = typed_text(request)
     if not text:
         return None
-    beyond = beyond_gsm7(text)
+    beyond = dict.fromkeys(beyond_gsm7(text))
     taken = count_segments(text)
     without = count_segments("".join("x" if each in beyond else each for each in text))
-    answer = None
+    answer, wrong = None, None
     try:
         send_request = _answer_request(request, visit, answers)
         send_request.dry_run = True
         answer = accept(request, send_request)
-    except ServiceError:
-        pass  # the button that sends says what is missing
+    except ServiceError as refusal:  # what else is missing is said by the button that sends
+        wrong = next((error for error in refusal.fields if error.field == "message"), None)
     return TextCount(
         characters=len(text),
         encoding=taken.encoding,
@@ -200,6 +202,7 @@ def _count_text(
         segments_without=without.segments,
         answer=answer,
         left_out=_left_out(answer) if answer else [],
+        wrong=wrong,
     )
 
 

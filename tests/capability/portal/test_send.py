@@ -203,6 +203,29 @@ def test_a_text_is_counted_and_priced_before_it_is_sent(
     assert sent(db) == []
 
 
+def test_a_text_that_is_too_long_is_kept_whole_and_said_to_be_so_before_it_is_sent(
+    visitor: Visitor, db: Database, home: str
+) -> None:
+    text = "x" * 5_000
+    for path in ("send", f"conversations/{TO}?mode=sandbox", f"handsets/{TO}", "quickstart"):
+        [box] = re.findall('<textarea name="message"[^>]*>', visitor.get(f"{home}/{path}").text)
+        assert "maxlength" not in box, "a browser would cut what is pasted"
+    told = "message takes 33 segments; allowed: 10"
+    visitor.page = visitor.post(f"{home}/send/count", {"message": text})
+    assert text_of(visitor) == f"33 segments 5 000 characters, GSM-7 {told}"
+    for does in ("count", "send"):
+        assert send(visitor, home, message=text, do=does) == 400
+        assert f">\n{text}</textarea>" in visitor.page.text
+        [at_field] = re.findall(r'id="message-error">(.*?)</span>', visitor.page.text)
+        assert told == f"message {at_field}"
+        assert text_of(visitor).count("takes 33 segments") == 1, "once is enough"
+    visitor.get("/portal/language/fr")
+    visitor.get(f"{home}/send")
+    visitor.page = visitor.post(f"{home}/send/count", {"message": text})
+    assert "message prend 33 segments ; permis : 10" in text_of(visitor).replace("\u202f", " ")
+    assert sent(db) == []
+
+
 def test_numbers_that_get_nothing_are_named_before_the_text_is_sent_and_after(
     visitor: Visitor, db: Database, amina_id: str, home: str
 ) -> None:

@@ -94,6 +94,7 @@ def test_a_keyword_of_one_number_stands_on_its_page_whoever_shares_it(
         ({"number": "9999"}, "number"),
         ({"carrier": "simulator"}, "carrier"),
         ({"language": "tlh"}, "language"),
+        ({"reply": "x" * 1_531}, "reply"),
         ({"account": "nobody"}, "account"),
         ({"account": ""}, "account"),
         ({"reason": ""}, "reason"),
@@ -104,6 +105,7 @@ def test_what_is_wrong_is_said_at_its_field_in_the_words_of_the_command(
 ) -> None:
     page = support.post(PATH, {**WANTED, **form})
     assert (page.status_code, f'id="{field}-error"' in page.text) == (400, True), page.text
+    assert "maxlength" not in page.text, "a browser would cut what is pasted"
     assert stored(db, amina_id) == []
     assert list(logged(db)) == []
 

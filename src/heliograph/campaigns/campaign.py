@@ -20,6 +20,16 @@ from heliograph.database.reads import records_of
 from heliograph.messages.read import CAMPAIGN_PREFIX
 
 
+class FileCounts(NamedTuple):
+    """Counts the lines of a campaign's file. `left_out` has only the reasons that there are, as
+    `LeftOutReason` of `audience/numbers_file.py` has them.
+    """
+
+    rows: int
+    duplicates: int
+    left_out: dict[str, int]
+
+
 class Audience(NamedTuple):
     """Says whom a campaign is for: all contacts, those with any of the tags, or the numbers of a
     file, which are stored when the campaign is made.
@@ -30,6 +40,7 @@ class Audience(NamedTuple):
     whole: bool = True  # of numbers: whether its file was read to the end
     size: int = 0  # of numbers: how many were stored; 0 where there are no landmarks
     landmarks: tuple[int, ...] = ()  # of many numbers (`audience/landmarks.py`)
+    file: FileCounts | None = None  # of numbers, once their file was read to the end
 
 
 def audience_of(stored_json: str) -> Audience:
@@ -41,6 +52,7 @@ def audience_of(stored_json: str) -> Audience:
         stored.get("whole", True),
         stored.get("size", 0),
         tuple(stored.get("landmarks", ())),
+        FileCounts(**stored["file"]) if "file" in stored else None,
     )
 
 

@@ -181,6 +181,9 @@ def encode_audience(audience: Audience) -> str:
     stored = audience._asdict()
     if not audience.landmarks:
         del stored["size"], stored["landmarks"]
+    del stored["file"]
+    if audience.file is not None:
+        stored["file"] = audience.file._asdict()
     return msgspec.json.encode(stored).decode()
 
 

@@ -2,6 +2,7 @@
 is made.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Final, NamedTuple
@@ -16,9 +17,14 @@ from heliograph.campaigns.audience.audience_lock import AudienceLock
 from heliograph.campaigns.audience.fill_in import Filling
 from heliograph.campaigns.audience.freeze import Tell, clear
 from heliograph.campaigns.audience.landmarks import landmarks_among
-from heliograph.campaigns.audience.numbers_file import BadNumberRow, NumberRow, Numbers
+from heliograph.campaigns.audience.numbers_file import (
+    BadNumberRow,
+    LeftOutReason,
+    NumberRow,
+    Numbers,
+)
 from heliograph.campaigns.audience.recipients import CampaignRecipient, store
-from heliograph.campaigns.campaign import Campaign, by_id, change
+from heliograph.campaigns.campaign import Campaign, FileCounts, by_id, change
 from heliograph.campaigns.draft import CampaignRequest, create, encode_audience
 from heliograph.campaigns.states import CAMPAIGN
 from heliograph.campaigns.tables import campaigns
@@ -53,7 +59,8 @@ class _NumbersRead:
         self._request = request
         self._same = request.template.plain is not None
         self.filling = Filling(request.template)
-        self.rows = self.bad = 0
+        self.rows = 0
+        self.left_out: Counter[str] = Counter()  # by reason
         self.bad_rows: list[BadNumberRow] = []
 
     def recipients(self, rows: Iterable[NumberRow | BadNumberRow]) -> list[CampaignRecipient]:
@@ -65,10 +72,16 @@ class _NumbersRead:
             if isinstance(recipient, CampaignRecipient):
                 found.append(recipient)
                 continue
-            self.bad += 1
+            self.left_out[recipient.reason] += 1
             if len(self.bad_rows) < BAD_ROWS_TOLD_MAX:
                 self.bad_rows.append(recipient)
         return found
+
+    def counts(self, stored: int) -> FileCounts:
+        """Returns what became of all lines, of which so many were `stored`."""
+        left_out = dict(self.left_out)
+        duplicates = self.rows - sum(left_out.values()) - stored
+        return FileCounts(self.rows, duplicates, left_out)
 
     def _recipient(self, row: NumberRow | BadNumberRow) -> CampaignRecipient | BadNumberRow:
         if isinstance(row, BadNumberRow):
@@ -80,7 +93,9 @@ class _NumbersRead:
             number, country_code, {**row.values, "phone": row.phone.digits}
         )
         return recipient or BadNumberRow(
-            row.line, f"makes a text that is empty, or takes more than {SEGMENTS_MAX} segments"
+            row.line,
+            f"makes a text that is empty, or takes more than {SEGMENTS_MAX} segments",
+            LeftOutReason.BAD_TEXT,
         )
 
 
@@ -132,7 +147,8 @@ def create_listed(
         raise
     with db.read() as tx:
         landmarks = landmarks_among(tx, campaign, stored)
-    audience = request.audience._replace(whole=True, size=stored, landmarks=landmarks)
+    counts = reading.counts(stored)
+    audience = request.audience._replace(whole=True, size=stored, landmarks=landmarks, file=counts)
     whole = lock.finish(
         lambda tx: change(tx, by_id(tx, campaign.id), audience=encode_audience(audience))
     )
@@ -140,8 +156,8 @@ def create_listed(
         whole,
         reading.rows,
         stored,
-        duplicates=reading.rows - reading.bad - stored,
-        bad=reading.bad,
+        duplicates=counts.duplicates,
+        bad=sum(counts.left_out.values()),
         bad_rows=reading.bad_rows,
         lacking=dict(reading.filling.lacking),
     )

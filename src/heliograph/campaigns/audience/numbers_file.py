@@ -4,6 +4,7 @@ streams (`base/csv/reader.py`); what is wrong is told by line.
 
 import re
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from itertools import chain
 from typing import IO, Final, NamedTuple
 
@@ -29,11 +30,25 @@ class NumberRow(NamedTuple):
     values: dict[str, str]
 
 
+class LeftOutReason(StrEnum):
+    """Says in one word why a line is left out, so that such lines can be counted."""
+
+    UNREADABLE = "unreadable"
+    TOO_MANY_COLUMNS = "too_many_columns"
+    NO_NUMBER = "no_number"
+    INVALID_NUMBER = "invalid_number"
+    BAD_VALUE = "bad_value"
+    BAD_TEXT = "bad_text"
+
+
 class BadNumberRow(NamedTuple):
-    """Describes a line that is left out, and why."""
+    """Describes a line that is left out, and why: in words, which may repeat what the line says,
+    and in one word.
+    """
 
     line: int
     why: str
+    reason: LeftOutReason
 
 
 class _NumbersLayout(NamedTuple):
@@ -77,7 +92,7 @@ class Numbers:
         _require_columns(asked_for, self.columns)
         for record in reader.records if is_header else chain([first], reader.records):
             if record.why:
-                yield BadNumberRow(record.line, record.why)
+                yield BadNumberRow(record.line, record.why, LeftOutReason.UNREADABLE)
                 continue
             cells = [text_of_cell(cell) for cell in record.cells]
             if not layout.names:
@@ -135,26 +150,22 @@ def _row(
     home_country: str | None,
 ) -> NumberRow | BadNumberRow:
     if layout.names and any(cells[len(layout.names) :]):
-        return BadNumberRow(line, f"has {len(cells)} columns; the header has {len(layout.names)}")
+        why = f"has {len(cells)} columns; the header has {len(layout.names)}"
+        return BadNumberRow(line, why, LeftOutReason.TOO_MANY_COLUMNS)
     raw = cells[layout.phone] if layout.phone < len(cells) else ""
     phone = parse_phone(raw, country, home_country)
+    if phone is None and not raw:
+        return BadNumberRow(line, "has no number", LeftOutReason.NO_NUMBER)
     if phone is None:
-        return BadNumberRow(
-            line,
-            (
-                f"says {quote_value(shorten(raw, SAID_MAX))}, which is not a valid number"
-                if raw
-                else "has no number"
-            ),
-        )
+        why = f"says {quote_value(shorten(raw, SAID_MAX))}, which is not a valid number"
+        return BadNumberRow(line, why, LeftOutReason.INVALID_NUMBER)
     values = {name: value for name, value in zip(layout.names, cells, strict=False) if name}
     bad = next(
         (name for name, value in values.items() if len(value) > VALUE_MAX or "\0" in value), None
     )
     if bad is not None:
-        return BadNumberRow(
-            line, f"has more than {VALUE_MAX} characters, or U+0000, in {quote_value(bad)}"
-        )
+        why = f"has more than {VALUE_MAX} characters, or U+0000, in {quote_value(bad)}"
+        return BadNumberRow(line, why, LeftOutReason.BAD_VALUE)
     own_name = next((value for name, value in values.items() if name.lower() == NAME), None)
     return NumberRow(line, phone, values if own_name is None else {NAME: own_name, **values})
 

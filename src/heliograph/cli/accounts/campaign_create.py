@@ -107,6 +107,7 @@ def create(
             run.database, owner.id, request, file, sandbox=sandbox, tell=tell
         )
     print_bad_rows(result)
+    bad_rows = [{"line": row.line, "why": row.why} for row in result.bad_rows]
     return show_campaign(
         run,
         result.campaign,
@@ -117,7 +118,7 @@ def create(
             "duplicates": result.duplicates,
             "bad": result.bad,
             "without_value": result.lacking,
-            **({"bad_rows": [row._asdict() for row in result.bad_rows]} if run.as_json else {}),
+            **({"bad_rows": bad_rows} if run.as_json else {}),
         },
     )
 

@@ -1,11 +1,20 @@
-"""Says what a person can do about a campaign that has stopped, in plain words, by its
-`status_reason` (docs/campaigns.md, "When credits run short").
+"""Says in plain words why lines of a campaign's file were left out, and what a person can do about
+a campaign that has stopped, by its `status_reason` (docs/campaigns.md, "When credits run short").
 """
 
 from typing import Final
 
 from heliograph.portal.languages import marked
 
+# by `LeftOutReason`
+LEFT_OUT: Final = {
+    "unreadable": marked("the line cannot be read"),
+    "too_many_columns": marked("more columns than the first line"),
+    "no_number": marked("no number"),
+    "invalid_number": marked("not a valid number"),
+    "bad_value": marked("a value that is too long, or has U+0000"),
+    "bad_text": marked("a text that is empty or too long"),
+}
 REASONS: Final = {
     "insufficient_credits": marked(
         "The wallet holds too few credits. A paused campaign goes on by itself after a top-up."

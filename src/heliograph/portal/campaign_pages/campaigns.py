@@ -23,7 +23,7 @@ from heliograph.base.short_texts import invalid_field
 from heliograph.campaigns import Campaign, QuickQuote, previews, states
 from heliograph.messages.groups import GroupTally, tallies_of, tally_of
 from heliograph.messages.reports import failure_reasons
-from heliograph.portal.campaign_pages.campaign_reasons import REASONS
+from heliograph.portal.campaign_pages.campaign_reasons import LEFT_OUT, REASONS
 from heliograph.portal.form_idempotency import redirect_once
 from heliograph.portal.languages.formats import start_time
 from heliograph.portal.list_page import list_page
@@ -218,6 +218,7 @@ def render_campaign(
         is_over=campaign.status in OVER,
         scheduled=_start_time(campaign),
         why=REASONS.get(campaign.status_reason or ""),
+        left_out_words=LEFT_OUT,
         refusal=refusal if not (is_open and {"at", "to"} & set(errors)) else None,
         typed=form,
         advice=ADVICE,
@@ -256,6 +257,7 @@ def _render_launch(
         estimated_from=quick and quick.estimated_from,
         credits_left=quick.credits_left if quick else 0,
         by_cap=quick and quick.by_cap,
+        left_out_words=LEFT_OUT,
         can_be_exact=quick and quick.can_be_exact and not may_take_longer,
         as_far_field=AS_FAR_FIELD,
         refusal=refusal,

@@ -7,8 +7,10 @@ import re
 
 import httpx
 import pytest
+import sqlalchemy as sa
 
 from heliograph import campaigns
+from heliograph.campaigns import tables
 from heliograph.database.database import Database
 from heliograph.portal.campaign_pages import campaign_file
 from tests.support.capability.campaigns import write_down
@@ -174,3 +176,45 @@ def test_another_one_like_it_asks_for_its_file_again_and_never_goes_to_all_conta
     theirs = campaigns.text_id(write_down(db, open_account(db, "chidi")))
     other = f"{home}/campaigns/new/import?from={theirs}"
     assert visitor.get(other).status_code == 404
+
+
+def test_a_draft_and_the_question_before_its_launch_say_for_good_what_was_left_out(
+    visitor: Visitor, db: Database, amina_id: str, home: str
+) -> None:
+    numbers = "".join(f"{number},Ho\n" for number in phones(5))
+    sheet = f"phone,city\n{numbers}{phones(1)[0]},Ho\n" + "12,Ho\n" * 297
+    sheet += ",Ho\n12,Ho,x\n" + "233201234599," + "x" * 1_531 + "\n"
+    assert upload(visitor, home, sheet, message="Hi {city}").status_code == 200
+    (draft,) = those_of(db, amina_id)
+    path = f"{home}/campaigns/{campaigns.text_id(draft)}"
+    for page in (path, f"{path}/launch"):
+        said = words_of(visitor.get(page).text)
+        told = re.search(r"300 of 306 lines were left out \((.*?)\)\.", said)
+        assert told, said
+        first, *others = told[1].split(", ", 1)
+        assert first == "not a valid number: 297", "what is most frequent stands first"
+        assert re.fullmatch(r"(no number|more col.*|a value .*): 1.*: 1.*: 1", others[0])
+    assert "Repeated 1 of 306 lines" in words_of(visitor.get(path).text)
+    visitor.get("/portal/language/fr")
+    french = words_of(visitor.get(path).text).replace("\xa0", " ").replace("\u202f", " ")
+    assert "300 lignes sur 306 ont été écartées (numéro non valide : 297, " in french
+    visitor.get("/portal/language/en")
+    visitor.get(path)
+    visitor.post(path, {"do": "cancel", "once": once_in(visitor.get(path))})
+    assert "Left out 300 of 306 lines were left out" in words_of(visitor.get(path).text)
+
+
+def test_a_draft_whose_file_was_read_whole_says_nothing_of_lines(
+    visitor: Visitor, db: Database, amina_id: str, home: str
+) -> None:
+    assert upload(visitor, home, "\n".join(phones(3)), message="Hi").status_code == 200
+    (draft,) = those_of(db, amina_id)
+    assert draft.audience.file == (3, 0, {})
+    page = visitor.get(f"{home}/campaigns/{campaigns.text_id(draft)}").text
+    assert "left out" not in page
+    assert "Repeated" not in page
+    with db.write() as tx:  # as campaigns of earlier versions are stored
+        audience = '{"kind": "numbers", "tags": [], "whole": true}'
+        tx.execute(sa.update(tables.campaigns).values(audience=audience))
+    again = visitor.get(f"{home}/campaigns/{campaigns.text_id(draft)}")
+    assert (again.status_code, "left out" in again.text) == (200, False)

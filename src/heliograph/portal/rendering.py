@@ -15,7 +15,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie, set_cookie
-from heliograph.portal.languages import formats, refusals
+from heliograph.portal.languages import failures, formats, refusals
 from heliograph.portal.page_request import (
     DONE_COOKIE,
     KEPT_COOKIE,
@@ -281,6 +281,8 @@ def _environment(language: str, room: str) -> jinja2.Environment:
         "money": formats.money,
         "word": languages.translated,
         "translated_error": refusals.translated_refusal,
+        "told_failure": failures.told_failure,
+        "failure_words": failures.failure_words,
     }
     environment.globals["icons"] = _address_of_file("icons.svg")
     environment.globals["languages"] = languages.LANGUAGES

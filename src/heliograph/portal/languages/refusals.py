@@ -173,10 +173,13 @@ def _naming(found: Mapping[str, str | None]) -> str:
 def _sentences() -> tuple[Sentence, ...]:
     """Returns the sentences, those with the most words of their own first."""
     by_words = sorted(SENTENCES, key=lambda text: -len(PLACE.sub("", text)))
-    return tuple(Sentence(text, _pattern(text)) for text in by_words)
+    return tuple(Sentence(text, pattern_of(text)) for text in by_words)
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def pattern_of(text: str) -> re.Pattern[str]:
+    """Returns what a whole text is compared with: the words of a sentence, and groups named as its
+    places.
+    """
     parts = PLACE.split(text)  # words, a name, words, a name, …
     words = [
         f"(?P<{part}>.+?)" if place % 2 else re.escape(part.replace("%%", "%"))

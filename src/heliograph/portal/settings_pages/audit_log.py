@@ -18,6 +18,7 @@ from heliograph.portal.languages import marked
 from heliograph.portal.list_page import ListPage, list_page, page_or_errors, with_one_more_row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download, page
+from heliograph.portal.settings_pages.audit_details import detail_words
 from heliograph.portal.visit import Visit
 
 BY: Final = {
@@ -124,6 +125,7 @@ def show_list(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         visit=visit,
         entries=found.rows,
         actions=ACTIONS,
+        detail_words=detail_words,
         older=found.older,
         typed={"by": "", **dict(request.sent.query)},
         errors={error.field: error.message for error in errors},

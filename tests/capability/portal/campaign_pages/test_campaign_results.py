@@ -46,7 +46,8 @@ def test_failures_are_counted_by_their_reason_and_of_a_large_campaign_the_newest
     running = run_loop(run())
     path = path_of(home_of(house.db, house.amina_id), running.campaign)
     page = visitor.get(path).text
-    assert re.findall(r"<code>(\w+)</code></td><td class=\"number ends\">(\d+)", page) == [
+    row = r"<code class=.beside.>(\w+)</code></td><td class=\"number ends\">(\d+)"
+    assert re.findall(row, page) == [
         ("undeliverable", "2"),
         ("expired", "1"),
     ]

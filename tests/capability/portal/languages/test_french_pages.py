@@ -8,8 +8,11 @@ import pytest
 
 from heliograph import keys, users, wallet
 from heliograph.accounts import audit_log
+from heliograph.accounts.audit_log import AuthorKind
 from heliograph.base import clock
 from heliograph.database.database import Database
+from heliograph.messages.states import ERROR_MESSAGES
+from heliograph.messages.tables import messages
 from heliograph.portal.portal import Portal
 from heliograph.portal.settings_pages.audit_log import ACTIONS
 from heliograph.users import Role, members
@@ -24,9 +27,45 @@ DAY_MS = 86_400_000
 # what the account has, what stands in fields as an example, and codes
 DATA = {
     *("amina", "bilal", "kofi", "mensah", "accra", "spring", "shop", "gift", "stores", "gold"),
-    *("heliograph", "sandbox", "hello", "from", "free", "standard", "connect", "expired"),
-    *("undeliverable", "sent", "nothing", "picked", "do", "phone", "name", "email", "tags"),
+    *("heliograph", "sandbox", "hello", "from", "free", "standard", "connect"),
+    *("sent", "nothing", "picked", "do", "phone", "name", "email", "tags"),
     *("ghs", "tu", "utc", "gh", "ng", "csv", "wordpress", "php", "curl", "python", "node", "ruby"),
+}
+# what the audit log says of a change, by who has made it
+DETAILS = {
+    AuthorKind.USER: {
+        "contact.import": "5 rows of a file",
+        "contact.tag": "gold added to 7 contacts",
+        "credits.buy": "100 SMS credits at 5.00 GHS per 100",
+        "customer.credits": "+20 credits",
+        "key.make": "live: shop",
+        "low_balance.change": "low_balance_credits: never → 100; low_balance_amount: 5.00 → never",
+        "member.invite": "kofi@example.com viewer",
+        "member.join": "viewer",
+        "member.role": "kofi@example.com developer",
+        "settings.change": "time_zone: UTC → Africa/Accra",
+        "webhook.add": "live",
+    },
+    AuthorKind.OPERATOR: {
+        "account.create": "Amina, GH, 0 SMS credits, 0.00 GHS",
+        "account.limits": (
+            "max_tier: standard, countries: none, daily_credits: 5, otp_unverified: none,"
+            " transactional: no, low_balance_credits: none, low_balance_amount: none,"
+            " time_zone: UTC"
+        ),
+        "account.quotas": "contacts: default",
+        "account.suspend": "suspended",
+        "campaign.pause": "Spring: paused (paused_by_operator)",
+        "credits.grant": "20 SMS credits, 0.00 GHS",
+        "message.cancel": "3 queued messages canceled, 3 credits back",
+        "message.read": "its text was read",
+        "message.settle": "failed: canceled, 1 credit back",
+        "otp.block": "233: refused",
+        "rate.set": "233: 2 credits a segment",
+        "rate.sheet": "2 rates",
+        "sender.approve": "AMINA: approved",
+        "webhook.disable": "disabled: by hand",
+    },
 }
 SIGNED_OUT = ("/portal/sign-in", "/portal/sign-up", "/portal/sign-in/x", "/portal/sign-up/x")
 
@@ -52,11 +91,11 @@ def busy(db: Database, amina_id: str, home: str, there: There) -> None:
         ledger.grant(tx, amina_id, 20, "a gift", now_ms=now_ms)
         wallet.set_low_balance(tx, amina_id, wallet.Thresholds(100, 5_000_000))
         members.invite(tx, amina_id, "bilal@example.com", Role.VIEWER, now_ms=now_ms)
-        author = audit_log.Author(audit_log.AuthorKind.USER, users.find(tx, EMAIL).id, EMAIL)
-        for action in ACTIONS:
-            audit_log.write(
-                tx, amina_id, author, audit_log.AuditEntry(action, None, None), now_ms=now_ms
-            )
+        for kind, details in DETAILS.items():
+            author = audit_log.Author(kind, users.find(tx, EMAIL).id, EMAIL)
+            for action in ACTIONS:
+                entry = audit_log.AuditEntry(action, None, details.get(action))
+                audit_log.write(tx, amina_id, author, entry, now_ms=now_ms)
         tx.execute(webhook_endpoints.update().values(failing_since_ms=now_ms))
         keys.issue(
             tx,
@@ -68,6 +107,16 @@ def busy(db: Database, amina_id: str, home: str, there: There) -> None:
             expires_at_ms=now_ms + DAY_MS,
             now_ms=now_ms,
         )
+
+
+def expire(db: Database) -> None:
+    """Lets what was sent fail, with what a carrier says of it."""
+    why = f"{ERROR_MESSAGES['expired']} (EXPIRED, error 027)"
+    failed = messages.update().values(
+        status="failed", error_code="expired", error_message=why, failed_at_ms=clock.now_ms()
+    )
+    with db.write() as tx:
+        assert tx.execute(failed).rowcount == 1
 
 
 def test_no_page_shows_english_in_french(
@@ -86,13 +135,20 @@ def test_no_page_shows_english_in_french(
         typed = {"mode": "sandbox", "sender": "SANDBOX", "recipients": "233201234567", "do": "send"}
         sent = visitor.post(f"{home}/send", {**typed, "message": "amina", "once": "x"})
         assert sent.status_code == 303, sent.text
-        told = {}
-        for method, path in asked(portal, there, message=sent.headers["location"].split("/")[-1]):
+        message = sent.headers["location"].split("/")[-1]
+        told = {"as it waits": english_of(visitor.get(f"{home}/messages/{message}").text, DATA)}
+        expire(db)
+        for method, path in asked(portal, there, message=message):
             # a form is sent empty: it is shown again with what is wrong, or refused
             page = visitor.get(path) if method == "GET" else visitor.post(path, {"do": "nothing"})
             if page.headers.get("content-type", "").startswith("text/html"):
                 told[f"{method} {path}"] = english_of(page.text, DATA)
             visitor.get(home)
+        for by in ("people", "the%20operator"):
+            path = f"{home}/audit?by={by}&limit=100"
+            shown = visitor.get(path).text
+            assert shown.count("<tr>") > len(ACTIONS)
+            told[path] = english_of(shown, DATA)
         assert len(told) > 50
         visitor.cookies.delete("__Host-heliograph")
         for path in SIGNED_OUT:

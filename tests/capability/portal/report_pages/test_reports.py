@@ -189,7 +189,7 @@ def test_the_overview_says_why_messages_failed(
 ) -> None:
     rolled_up(db, amina_id, clock.now_ms(), failed=3, expired=2, blocked=1)
     page = visitor.get(home).text
-    assert re.findall(r"<code>(\w+)</code>.*?>(\d+)</td>", page, re.S) == [
+    assert re.findall(r"<code class=.beside.>(\w+)</code>.*?>(\d+)</td>", page, re.S) == [
         ("expired", "2"),
         ("blocked", "1"),
     ]

@@ -18,7 +18,7 @@ from heliograph.campaigns.audience.numbers_file import NumberRow
 from heliograph.contacts.csv_file import ContactRow, Sheet
 
 PHONES = ("233201234567", "233207654321")
-PHONE_NAMES = (*PHONE_COLUMNS, "Phone Number", "MOBILE", " Tel ")
+PHONE_NAMES = (*PHONE_COLUMNS, "Phone Number", "MOBILE", " Tel ", "Téléphone")
 NAMES = (*PHONE_NAMES, "town", "Town", "size", "'=sum", " color ", "")
 PARTS = (*PHONES, "Ama", "", " ", "é", '"x"', "a,b;c", "=1+1", "-7", "\udcff", " '=2")
 # of the rows by their lines: the phone, and what the other columns say; None of one left out

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 from heliograph.base.csv.cells import line_of, neutralize
-from heliograph.base.csv.columns import PHONE_COLUMNS
+from heliograph.base.csv.columns import PHONE_COLUMNS, columns_of
 from heliograph.base.csv.reader import CsvReader, text_of
 from heliograph.base.errors import InvalidRequest
 from heliograph.campaigns import Numbers
@@ -53,6 +53,9 @@ def cells(text: str) -> list[list[str]]:
         ("tel;Telephone", 1),
         ("recipient;PHONE", 1),
         ("name,mobile", 1),
+        ("nom;Téléphone", 1),
+        ("TÉLÉPHONE,tel", 0),
+        ("nom,te\u0301le\u0301phone", 1),  # as other systems write the same letters
     ],
 )
 def test_contacts_and_campaigns_read_phones_from_the_same_column(header: str, phone: int) -> None:
@@ -126,6 +129,12 @@ def test_of_two_names_of_a_phone_column_the_same_one_counts_wherever_they_stand(
         phone = int(PHONE_COLUMNS.index(second) < PHONE_COLUMNS.index(first))
         expected = [f"23320000000{phone}"]
         assert contact_phones(text) == campaign_phones(text) == expected, text
+
+
+def test_a_column_that_is_named_exactly_counts_before_one_with_an_accent() -> None:
+    columns = columns_of(("côté", "Cote", "cote"))
+    found = [columns.place_of("phone", name) for name in ("cote", "Cote", "côté", "COTÉ")]
+    assert found == [2, 1, 0, 0]
 
 
 def test_a_header_that_names_phone_twice_is_refused() -> None:

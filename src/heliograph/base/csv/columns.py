@@ -5,6 +5,8 @@ Files of contacts and files of a campaign's numbers know their columns by these 
 (docs/decisions/contacts.md, C19).
 """
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -23,6 +25,7 @@ PHONE_COLUMNS: Final = (
     "telephone",
     "tel",
 )
+_ACCENTS: Final = re.compile("[\u0300-\u036f]")  # of Latin letters, each taken apart
 NAMES_SAID_MAX: Final = 200  # characters of a header's names that an error repeats
 
 
@@ -42,7 +45,11 @@ class Columns(NamedTuple):
         return next((self.known.index(name) for name in PHONE_COLUMNS if name in self.known), None)
 
     def place_of(self, field: str, column: str) -> int:
-        """Returns where the column stands that is named for a field. Raises InvalidRequest."""
+        """Returns where the column stands that is named for a field. One with exactly this name
+        counts before others that are compared as equal. Raises InvalidRequest.
+        """
+        if column in self.names:
+            return self.names.index(column)
         wanted = column_name(column)
         if wanted not in self.known:
             has = shorten(", ".join(self.names), NAMES_SAID_MAX) or "none"
@@ -64,5 +71,8 @@ def columns_of(first: Sequence[str]) -> Columns:
 
 
 def column_name(cell: str) -> str:
-    """Returns a column's name as columns are compared: `Phone Number` is `phone_number`."""
-    return cell.strip().lower().replace(" ", "_").replace("-", "_")
+    """Returns a column's name as columns are compared: `Phone Number` is `phone_number`, and
+    `Téléphone` is `telephone`.
+    """
+    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", cell.strip()))
+    return plain.lower().replace(" ", "_").replace("-", "_")

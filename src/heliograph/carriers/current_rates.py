@@ -2,7 +2,6 @@
 general ones; among them, the longest prefix comes first, then the country, then the default.
 """
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -15,13 +14,12 @@ from heliograph.base.short_texts import invalid_field
 from heliograph.carriers.tables import GENERAL, rates
 from heliograph.database import config
 from heliograph.database.reads import records_of
-from heliograph.text.countries import country
+from heliograph.text import FIRST_DIGITS, country, read_prefix
 
 DEFAULT: Final = "default"
 CREDITS_PER_SEGMENT_AT_FIRST: Final = 1  # while no general default is set
 # times 10 segments and 10,000 recipients stays far below what a wallet can hold
 CREDITS_PER_SEGMENT_MAX: Final = 100_000
-_DIGITS: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
 
 
 class Rate(NamedTuple):
@@ -138,11 +136,25 @@ def check(rate: Rate) -> Rate:
     return rate._replace(destination=_destination(rate.destination))
 
 
-def remove(tx: Connection, destination: str, *, account_id: str = GENERAL) -> None:
-    """Takes a rate away, so that the next more general one holds. Raises NotFound."""
+def remove(tx: Connection, destination: str, *, account_id: str = GENERAL) -> str:
+    """Takes a rate away, so that the next more general one holds, and returns its destination as
+    it was stored. Raises NotFound, and InvalidRequest.
+    """
     config.bump(tx)
-    if _delete(tx, Rate(account_id, _destination(destination), None)) == 0:
+    found = find_stored(load(tx, account_id), account_id, destination)
+    if found is None:
         raise NotFound(f"There is no such rate for {quote_value(destination)}.")
+    _delete(tx, found)
+    return found.destination
+
+
+def find_stored(stored: Iterable[Rate], account_id: str, destination: str) -> Rate | None:
+    """Returns the rate of an account for a destination as somebody wrote it. What is stored like
+    that is meant as it stands, because earlier versions took prefixes that begin with 0. Raises
+    InvalidRequest.
+    """
+    own = {rate.destination: rate for rate in stored if rate.account_id == account_id}
+    return own[destination] if destination in own else own.get(_destination(destination))
 
 
 def change(tx: Connection, removed: Sequence[Rate], stored: Sequence[Rate]) -> None:
@@ -172,13 +184,12 @@ def _delete(tx: Connection, rate: Rate) -> int:
 
 def _destination(text: str) -> str:
     """Returns a destination as it is stored. Raises InvalidRequest."""
-    if text == DEFAULT or _DIGITS.fullmatch(text):
+    if text == DEFAULT:
         return text
-    code = country(text)
-    if code is None:
+    destination = read_prefix(text) or country(text)
+    if destination is None:
         raise invalid_field(
             "destination",
-            "must be the first 1 to 15 digits of numbers, a country such as GH, or default; not"
-            f" {quote_value(text)}",
+            f"must be {FIRST_DIGITS}, a country such as GH, or default; not {quote_value(text)}",
         )
-    return code
+    return destination

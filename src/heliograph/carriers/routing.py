@@ -2,7 +2,6 @@
 wins; "" is the default. Carriers with weights share what the route gets; the others stand by.
 """
 
-import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -16,10 +15,10 @@ from heliograph.base.short_texts import invalid_field
 from heliograph.carriers.tables import carriers, routes
 from heliograph.carriers.weights import Sharing, read_weights, sharing_by_weights, write_weight
 from heliograph.database import config
+from heliograph.text import FIRST_DIGITS, read_prefix
 
 # each one more is tried only when all before it have been down for a minute
 CARRIERS_PER_ROUTE_MAX: Final = 8
-_PREFIX: Final = re.compile(r"[0-9]{0,15}", re.ASCII)
 
 
 class Route(NamedTuple):
@@ -108,7 +107,7 @@ def set_route(tx: Connection, prefix: str, written: Sequence[str]) -> Route:
     """Makes or replaces the route of a prefix. Its carriers are written as `read_weights` reads
     them. Raises InvalidRequest for a prefix, a carrier or a weight that is not valid.
     """
-    check_prefix(prefix)
+    prefix = stored_prefix(prefix)
     names, weights = read_weights(written)
     if not 1 <= len(names) <= CARRIERS_PER_ROUTE_MAX or len(set(names)) < len(names):
         raise invalid_field(
@@ -135,22 +134,32 @@ def set_route(tx: Connection, prefix: str, written: Sequence[str]) -> Route:
     return route
 
 
-def remove_route(tx: Connection, prefix: str) -> None:
-    """Removes the route of a prefix. Raises NotFound."""
-    check_prefix(prefix)
+def remove_route(tx: Connection, prefix: str) -> str:
+    """Removes the route of a prefix, and returns the prefix as it was stored. Raises NotFound, and
+    InvalidRequest.
+    """
     config.bump(tx)
-    if tx.execute(sa.delete(routes).where(routes.c.prefix == prefix)).rowcount == 0:
+    every = set(tx.execute(sa.select(routes.c.prefix)).scalars())
+    prefix = stored_prefix(prefix, known=every)
+    if prefix not in every:
         raise NotFound(f"There is no route for {quote_value(prefix)}.")
+    tx.execute(sa.delete(routes).where(routes.c.prefix == prefix))
+    return prefix
 
 
-def check_prefix(prefix: str) -> None:
-    """Raises InvalidRequest for what is not the beginning of numbers, nor "" for all of them."""
-    if not _PREFIX.fullmatch(prefix):
+def stored_prefix(prefix: str, *, known: Container[str] = ()) -> str:
+    """Returns a prefix as it is stored; "" is for all numbers that have no other. One of the
+    `known` ones is meant as it stands, because earlier versions took those that begin with 0.
+    Raises InvalidRequest for what no number begins with.
+    """
+    if not prefix or prefix in known:
+        return prefix
+    digits = read_prefix(prefix)
+    if digits is None:
         raise invalid_field(
-            "prefix",
-            'must be the first 1 to 15 digits of numbers, without +, or "" for all others; not'
-            f" {quote_value(prefix)}",
+            "prefix", f'must be {FIRST_DIGITS}, or "" for all others; not {quote_value(prefix)}'
         )
+    return digits
 
 
 def _route_of_row(row: Any) -> Route:

@@ -94,7 +94,14 @@ def routes(carriers: dict[int, Carrier], routes: list[routing.Route]) -> Iterato
     for route in routes:
         check, carrier_ids = f"route {route.prefix or 'default'}", route.carrier_ids
         names = ", ".join(route.carriers_in_text(names_by_id))
-        if takes_texts(carriers, route):
+        if route.prefix.startswith("0"):  # as earlier versions took it
+            yield CheckResult(
+                check,
+                "warning",
+                "no number begins with 0, so no text takes this route",
+                f"heliograph route remove {route.prefix}",
+            )
+        elif takes_texts(carriers, route):
             yield CheckResult(check, "ok", names)
         elif SIMULATOR_ID in carrier_ids:
             yield CheckResult(

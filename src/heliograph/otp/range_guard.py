@@ -18,6 +18,7 @@ from heliograph.base.forms import quote_value
 from heliograph.base.short_texts import invalid_field
 from heliograph.otp.limits import seconds_until
 from heliograph.otp.tables import otp_ranges
+from heliograph.text import read_prefix
 from heliograph.wallet.tables import wallets
 
 RANGE_DIGITS: Final = 8
@@ -122,16 +123,24 @@ def count_blocked(tx: Connection, now_ms: int) -> int:
     return count
 
 
+def _range_digits(text: str) -> str:
+    """Returns the digits of a range as they are stored. Raises InvalidRequest."""
+    digits = read_prefix(text)
+    if digits is None or len(digits) != RANGE_DIGITS:
+        raise invalid_field(
+            "range",
+            f"must be the first {RANGE_DIGITS} digits of numbers (never 0 first), not"
+            f" {quote_value(text)}",
+        )
+    return digits
+
+
 def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> BlockedRange:
     """Refuses one-time passwords of an account (raw id) to a range, as if the guard had found it.
     It waits for those that are just being counted. Raises InvalidRequest for digits that are not
     a range, and DoneAlready when it is blocked already.
     """
-    if not (digits.isascii() and digits.isdigit() and len(digits) == RANGE_DIGITS):
-        raise invalid_field(
-            "range",
-            f"must be the first {RANGE_DIGITS} digits of numbers, not {quote_value(digits)}",
-        )
+    digits = _range_digits(digits)
     tx.execute(
         sa.select(wallets.c.account_id)
         .where(wallets.c.account_id == account_id)

@@ -69,7 +69,7 @@ def set_cost(
     """Sets what a segment costs with a carrier. Raises NotFound for an unknown carrier, and
     InvalidRequest.
     """
-    routing.check_prefix(prefix)
+    prefix = routing.stored_prefix(prefix)
     code, micro = money.currency(currency), _micro(amount)
     config.bump(tx)  # first: its row's lock makes two changes wait for each other
     cost = CarrierCost(carrier_named(tx, carrier_name).id, prefix, code, micro)
@@ -81,14 +81,15 @@ def set_cost(
 
 
 def remove_cost(tx: Connection, carrier_name: str, prefix: str) -> CarrierCost:
-    """Forgets a cost, and returns what it was. Raises NotFound."""
+    """Forgets a cost, and returns what it was. Raises NotFound, and InvalidRequest."""
     config.bump(tx)
     carrier = carrier_named(tx, carrier_name)
-    found = [cost for cost in load_costs(tx, carrier.id) if cost.prefix == prefix]
-    if not found:
+    known = {cost.prefix: cost for cost in load_costs(tx, carrier.id)}
+    found = known.get(routing.stored_prefix(prefix, known=known))
+    if found is None:
         raise NotFound(f"There is no cost of {carrier_name} for {quote_value(prefix)}.")
-    _delete(tx, carrier.id, prefix)
-    return found[0]
+    _delete(tx, carrier.id, found.prefix)
+    return found
 
 
 def load_costs(

@@ -196,7 +196,7 @@ def _rate(
             if len(accounts) > ACCOUNTS_MAX:
                 raise _BadCell(f"names one account too many: a file has at most {ACCOUNTS_MAX}")
             accounts[whose] = account_of(whose)
-        named = lower if lower == "default" else destination.removeprefix("+").replace(" ", "")
+        named = lower if lower == "default" else destination
         return current_rates.check(current_rates.Rate(accounts[whose], named, credits))
     except NotFound as wrong:
         raise _BadCell(f"account was not found: {wrong}") from wrong

@@ -16,14 +16,14 @@ def change_rate(
     """Sets a rate, or removes that of its account and destination. Raises NotFound if there is none
     to remove, and InvalidRequest.
     """
-    checked = current_rates.check(rate)
+    then = None if is_removed else current_rates.check(rate)
     apply_due(tx, now_ms=now_ms)  # it also keeps others from changing rates meanwhile
     today = current_rates.load(tx)
-    place = (checked.account_id, checked.destination)
-    before = next((each for each in today if (each.account_id, each.destination) == place), None)
+    destination = rate.destination if then is None else then.destination
+    before = current_rates.find_stored(today, rate.account_id, destination)
     if is_removed and before is None:
         raise NotFound(f"There is no such rate for {quote_value(rate.destination)}.")
-    change = RateChange(before, None if is_removed else checked)
+    change = RateChange(before, then)
     require_no_loss(tx, today, Difference([change]), allows_loss=allows_loss)
     store_changes(tx, Difference([change]))
     return change

@@ -3,6 +3,7 @@ number is meant.
 """
 
 from heliograph.text.countries import country, country_codes, read_country
+from heliograph.text.number_prefix import FIRST_DIGITS, read_prefix
 from heliograph.text.numbering_plans import (
     NUMBER_DIGITS_MAX,
     NUMBER_DIGITS_MIN,
@@ -17,6 +18,7 @@ from heliograph.text.segments import count as count_segments
 from heliograph.text.segments import split as split_segments
 
 __all__ = [
+    "FIRST_DIGITS",
     "GSM_7",
     "NUMBER_DIGITS_MAX",
     "NUMBER_DIGITS_MIN",
@@ -34,6 +36,7 @@ __all__ = [
     "parse_phones",
     "read_country",
     "read_phone",
+    "read_prefix",
     "split_segments",
     "ucs2_text",
 ]

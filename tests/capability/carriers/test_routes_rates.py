@@ -3,11 +3,12 @@
 import pytest
 import sqlalchemy as sa
 
-from heliograph import carriers
+from heliograph import carriers, pricing
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.carriers import GENERAL, SIMULATOR_ID, current_rates, routing
 from heliograph.carriers.tables import routes
 from heliograph.database.database import Database
+from heliograph.monitoring import carrier_checks
 from tests.support.capability.cast import NOW_MS, epoch
 
 
@@ -37,6 +38,52 @@ def test_a_route_is_set_replaced_and_removed(db: Database) -> None:
         with pytest.raises(NotFound):
             routing.remove_route(tx, "233")
     assert epoch(db) >= before + 4
+
+
+def test_a_prefix_is_stored_as_numbers_begin_and_one_that_none_begins_with_is_refused(
+    db: Database,
+) -> None:
+    with db.write() as tx:
+        assert routing.set_route(tx, "00233", ["simulator"]).prefix == "233"
+        assert current_rates.store(tx, "+233 20", 5).destination == "23320"
+        assert pricing.set_cost(tx, "simulator", "0023320", "0.05", "GHS").prefix == "23320"
+        for change in (
+            lambda: routing.set_route(tx, "00", ["simulator"]),
+            lambda: routing.remove_route(tx, "0233"),
+            lambda: current_rates.store(tx, "0233", 5),
+            lambda: pricing.set_cost(tx, "simulator", "0", "0.05", "GHS"),
+        ):
+            with pytest.raises(InvalidRequest, match="never 0 first"):
+                change()
+        assert routing.remove_route(tx, "+233") == "233"
+        assert current_rates.remove(tx, "0023320") == "23320"
+        assert pricing.remove_cost(tx, "simulator", "+23320").prefix == "23320"
+        assert (routing.all_routes(tx), current_rates.load(tx), pricing.load_costs(tx)) == (
+            [],
+            [],
+            [],
+        )
+
+
+def test_what_an_earlier_version_stored_with_a_leading_0_is_told_and_removed(db: Database) -> None:
+    with db.write() as tx:
+        routing.set_route(tx, "233", ["simulator"])
+        tx.execute(routes.insert().values(prefix="00233", carrier_ids=str(SIMULATOR_ID)))
+        dead = current_rates.Rate(GENERAL, "00233", 5)
+        current_rates.change(tx, [], [dead])
+        simulator = carriers.carrier_named(tx, "simulator")
+        told = {
+            each.check: each.found
+            for each in carrier_checks.routes({simulator.id: simulator}, routing.all_routes(tx))
+        }
+        assert told["route 00233"] == "no number begins with 0, so no text takes this route"
+        assert "go to the simulator" in told["route 233"]
+        assert routing.remove_route(tx, "00233") == "00233"
+        assert [route.prefix for route in routing.all_routes(tx)] == ["233"]
+        done = pricing.change_rate(
+            tx, dead._replace(credits=None), is_removed=True, allows_loss=False, now_ms=NOW_MS
+        )
+        assert (done.today, current_rates.load(tx)) == (dead, [])
 
 
 def test_new_messages_pass_a_draining_carrier_by_and_do_not_fall_to_a_shorter_prefix(
@@ -85,7 +132,7 @@ def test_weights_stand_before_carriers_that_stand_by_and_go_with_a_carrier_that_
 @pytest.mark.parametrize(
     ("prefix", "names"),
     [
-        ("+233", ["simulator"]),
+        ("0233", ["simulator"]),
         ("233x", ["simulator"]),
         ("٢٣٣", ["simulator"]),
         ("1" * 16, ["simulator"]),
@@ -137,7 +184,7 @@ def test_a_rate_is_set_replaced_and_removed(db: Database, amina_id: str) -> None
         ("GHA", 1),
         ("ZZ", 1),
         ("", 1),
-        ("+233", 1),
+        ("0233", 1),
         ("Default", 1),
         ("1" * 16, 1),
         ("GH", -1),

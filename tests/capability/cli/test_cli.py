@@ -64,8 +64,8 @@ def test_a_failure_is_one_line_and_status_1(
         (
             ["rate", "set", "-1", "1"],
             (
-                "PREFIX|COUNTRY|default must be the first 1 to 15 digits of numbers, a country such"
-                " as GH, or default; not '-1'."
+                "PREFIX|COUNTRY|default must be the first 1 to 15 digits of numbers (never 0"
+                " first), a country such as GH, or default; not '-1'."
             ),
         ),
         (
@@ -89,8 +89,11 @@ def test_a_failure_is_one_line_and_status_1(
             "heliograph: NAME must not begin like an id",
         ),
         (
-            ["route", "set", "+233", "simulator"],
-            "heliograph: PREFIX must be the first 1 to 15 digits",
+            ["route", "set", "0233", "simulator"],
+            (
+                "heliograph: PREFIX must be the first 1 to 15 digits of numbers (never 0 first), or"
+                " \"\" for all others; not '0233'."
+            ),
         ),
         ([*ADD_CARRIER, "--window", "0"], "heliograph: --window cannot be 0 (allowed: 1..10000)."),
         (

@@ -95,12 +95,25 @@ def test_each_bad_row_says_what_is_wrong_and_the_others_are_read() -> None:
 
 
 def test_a_bad_row_names_the_column_as_the_sheet_calls_it() -> None:
-    read = read_sheet(b"country,prefix,credits\r\nGhana,,1\r\nGH,23x,1\r\n", account_of)
-    allowed = "must be the first 1 to 15 digits of numbers, a country such as GH, or default; not"
+    read = read_sheet(b"country,prefix,credits\r\nGhana,,1\r\nGH,23x,1\r\n,0233,1\r\n", account_of)
+    allowed = (
+        "must be the first 1 to 15 digits of numbers (never 0 first), a country such as GH, or"
+        " default; not"
+    )
     assert read.bad == [
         BadRow(2, f"country {allowed} 'Ghana'"),
         BadRow(3, f"prefix {allowed} '23x'"),
+        BadRow(4, f"prefix {allowed} '0233'"),
     ]
+
+
+def test_a_prefix_as_it_is_dialled_from_abroad_is_that_of_its_country() -> None:
+    read = read_sheet(b"prefix,credits\r\n0023320,5\r\n+233 24,7\r\n23320,5\r\n", account_of)
+    assert read.rates == [
+        current_rates.Rate(GENERAL, "23320", 5),
+        current_rates.Rate(GENERAL, "23324", 7),
+    ]
+    assert read.bad == [BadRow(4, "has 23320 again")]
 
 
 def test_why_a_file_is_not_read_is_one_sentence() -> None:

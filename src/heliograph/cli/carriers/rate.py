@@ -106,7 +106,7 @@ def remove(run: CommandRun, destination: str, account: str | None) -> None:
     with run.write() as tx:
         sheets.apply_due(tx, now_ms=clock.now_ms())  # first: this change is the newer one
         account_id = _account_id(tx, account)
-        change_with_warning(
+        removed = change_with_warning(
             tx, lambda: current_rates.remove(tx, destination, account_id=account_id), warn_of_loss
         )
-    show(run, {"destination": destination, "account": account, "removed": True})
+    show(run, {"destination": removed, "account": account, "removed": True})

@@ -80,8 +80,8 @@ def remove(run: CommandRun, prefix: str) -> None:
     from heliograph.pricing import change_with_warning
 
     with run.write() as tx:
-        change_with_warning(tx, lambda: routing.remove_route(tx, prefix), warn_of_loss)
-    show(run, {"prefix": prefix, "removed": True})
+        removed = change_with_warning(tx, lambda: routing.remove_route(tx, prefix), warn_of_loss)
+    show(run, {"prefix": removed, "removed": True})
 
 
 @command.command(

@@ -113,9 +113,8 @@ def block(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respons
     form = body_of(request)
     account = account_named(tx, "account", form.get("account", ""))
     reason = reason_of(request)
-    digits = form.get("range", "")
-    otp.block(tx, account.id, digits, request.now_ms)
-    _audit(tx, visit, account, "otp.block", place=digits, reason=reason)
+    made = otp.block(tx, account.id, form.get("range", ""), request.now_ms)
+    _audit(tx, visit, account, "otp.block", place=made.digits, reason=reason)
     return redirect(ABUSE, DoneNotice.SAVED)
 
 

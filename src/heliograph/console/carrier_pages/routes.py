@@ -94,17 +94,12 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
 def _change_route(
     tx: Connection, body: dict[str, str], visit: OperatorVisit, reason: str, *, is_removed: bool
 ) -> None:
-    prefix = body.get("prefix", "")
     config.bump(tx)  # first: nobody else changes it between the two
+    every = {route.prefix: route for route in routing.all_routes(tx)}
+    prefix = routing.stored_prefix(body.get("prefix", ""), known=every if is_removed else ())
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
-    before = next(
-        (
-            ", ".join(route.carriers_in_text(names))
-            for route in routing.all_routes(tx)
-            if route.prefix == prefix
-        ),
-        None,
-    )
+    known = every.get(prefix)
+    before = known and ", ".join(known.carriers_in_text(names))
 
     def change() -> str | None:
         if is_removed:

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from heliograph import carriers, pricing
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.short_texts import invalid_field
+from heliograph.carriers import routing
 from heliograph.console.navigation import COSTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -67,7 +68,8 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
             raise invalid_field("prefix", f"has no cost: {error}") from error
         before = _in_words(removed)
     else:
-        known = [cost for cost in pricing.load_costs(tx, carrier.id) if cost.prefix == prefix]
+        stored = routing.stored_prefix(prefix)
+        known = [cost for cost in pricing.load_costs(tx, carrier.id) if cost.prefix == stored]
         before = _in_words(known[0]) if known else None
         amount, currency = body.get("amount", ""), body.get("currency", "")
         made = pricing.change_without_loss(

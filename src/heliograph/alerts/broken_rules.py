@@ -15,7 +15,14 @@ from heliograph.alerts.watched_wallets import all_watched
 from heliograph.base.clock import MINUTE_MS
 from heliograph.base.short_texts import shorten
 from heliograph.carriers import SIMULATOR_ID, LinkState
-from heliograph.monitoring import SAMPLES_LATE_MS, ServiceFigures, carrier_checks, service_figures
+from heliograph.monitoring import (
+    SAMPLES_LATE_MS,
+    ServiceFigures,
+    asked,
+    carrier_checks,
+    queue_causes,
+    service_figures,
+)
 from heliograph.wallet import alarm
 from heliograph.webhooks import endpoints
 
@@ -87,11 +94,12 @@ def _carriers_down(check: _RuleCheck, _: int) -> Iterator[Breach]:
             str(carrier.id),
             f"Carrier {carrier.name} is down",
             f"It has no bound session: {why}.",
-            _sentence(carrier_checks.remedy(carrier)),
+            asked(carrier_checks.remedy(carrier)),
         )
 
 
 def _backlogs(check: _RuleCheck, most_s: int) -> Iterator[Breach]:
+    causes = queue_causes(check.tx, check.at, check.now_ms)
     for now in check.at.carriers:
         name, levels = now.carrier.name, now.levels
         oldest_s = max(levels["oldest_ahead_s"], levels["oldest_bulk_s"])
@@ -102,8 +110,7 @@ def _backlogs(check: _RuleCheck, most_s: int) -> Iterator[Breach]:
                 str(now.carrier.id),
                 f"Messages wait too long for carrier {name}",
                 f"{waiting} wait for it, the oldest for {oldest_s} s.",
-                f"Raise its rate or window if the carrier allows it (heliograph carrier set {name}"
-                " --tps N --window N), or add a carrier to its routes.",
+                causes.remedy(now.carrier),
             )
 
 
@@ -176,11 +183,6 @@ def _failing_webhooks(check: _RuleCheck, failing_min: int) -> Iterator[Breach]:
             else f"{text_id} has met nothing but failures for {failing_min} minutes or longer.",
             f"Tell the customer. Run heliograph webhook attempts {text_id} to see why it fails.",
         )
-
-
-def _sentence(remedy: str) -> str:
-    asked = f"Run {remedy}" if remedy.startswith("heliograph ") else remedy[:1].upper() + remedy[1:]
-    return asked if asked.endswith((".", "?")) else f"{asked}."
 
 
 _FINDERS: Final[dict[AlertKind, Callable[[_RuleCheck, int], Iterator[Breach]]]] = {

@@ -99,9 +99,13 @@ def _stored(breach: "Breach") -> dict[str, Any]:
 
 
 def _still_wrong(tx: Connection, row: Any, breach: "Breach", now_ms: int, hold_ms: int) -> bool:
-    """Notes that a rule is still broken, and returns whether that has opened an alert."""
+    """Notes that a rule is still broken, and returns whether that has opened an alert. What to do
+    may have changed since it opened: its cause is another one.
+    """
     if row.fine_since_ms is not None:
         _change(tx, row.id, {"fine_since_ms": None})
+    if row.opened_at_ms is not None and row.remedy != breach.remedy:
+        _change(tx, row.id, {"found": breach.found, "remedy": breach.remedy})
     if row.opened_at_ms is not None or now_ms - row.began_at_ms < hold_ms:
         return False
     changes = {**_stored(breach), "opened_at_ms": now_ms}

@@ -33,6 +33,7 @@ class KnownAlert(NamedTuple):
 
     id: str
     kind: str
+    subject: str
     title: str
     found: str
     remedy: str

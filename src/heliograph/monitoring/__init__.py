@@ -24,6 +24,8 @@ from heliograph.monitoring.process_list import RegisteredProcess
 from heliograph.monitoring.sampling import MeasuredQueue, Sampler
 from heliograph.monitoring.service_figures import ServiceFigures, service_figures
 from heliograph.monitoring.situation import SAMPLES_LATE_MS, Trouble, TroubleKind, situation
+from heliograph.monitoring.told_sentences import asked
+from heliograph.monitoring.waiting_queues import queue_causes
 
 __all__ = [
     "FIGURE_SPANS",
@@ -41,6 +43,7 @@ __all__ = [
     "ServiceFigures",
     "Trouble",
     "TroubleKind",
+    "asked",
     "by_country",
     "by_part",
     "carrier_checks",
@@ -49,6 +52,7 @@ __all__ = [
     "carrier_rollups",
     "last_waiting",
     "parts_of",
+    "queue_causes",
     "service_figures",
     "situation",
     "span_named",

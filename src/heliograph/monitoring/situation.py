@@ -21,18 +21,15 @@ from heliograph.monitoring.database_now import DatabaseNow, database_state
 from heliograph.monitoring.process_list import RegisteredProcess
 from heliograph.monitoring.service_figures import (
     CarrierNow,
-    CarrierSample,
     ServiceFigures,
-    samples_at,
     service_figures,
 )
+from heliograph.monitoring.told_sentences import asked, capital, grouped
+from heliograph.monitoring.waiting_queues import QueueTold, queue_causes, queues_told
 from heliograph.webhooks import backlogs
 from heliograph.webhooks.endpoints import WebhookEndpoint
 
 SAMPLES_LATE_MS: Final = 45_000  # several in a row were not taken
-COMPARED_MS: Final = 300_000  # a backlog grows if it was shorter then
-AHEAD_WAITS_S: Final = 15  # one-time passwords that wait longer are of little use
-BULK_WAITS_S: Final = 120
 UNMATCHED_MIN: Final = 100  # fewer receipts are only early: their answers have not come yet
 WEBHOOKS_MIN: Final = 10_000
 DISK_OCTETS_MIN: Final = 1 << 30
@@ -50,6 +47,7 @@ class TroubleKind(StrEnum):
     """Names what a trouble is about, where somebody can do something about it."""
 
     CARRIER = "carrier"
+    QUEUE = "queue"  # of a carrier
     RECEIPTS = "receipts"  # of a carrier, that match no message
     DOUBTS = "doubts"
     ONE_TIME_PASSWORDS = "one_time_passwords"
@@ -93,13 +91,11 @@ class Situation(NamedTuple):
 def situation(tx: Connection, now_ms: int) -> Situation:
     """Returns how the service does at a moment."""
     now = service_figures(tx, now_ms)
-    sampled_at_ms = now.sampled_at_ms
-    before = samples_at(tx, None if sampled_at_ms is None else sampled_at_ms - COMPARED_MS)
     database = database_state(tx)
     troubles = [
         *_of_processes(now.processes, now_ms),
         *_of_database(database),
-        *_of_carriers(tx, now.carriers, before, now_ms),
+        *_of_carriers(tx, now, now_ms),
         *_of_checks(tx, now.carriers, now.processes, now_ms),
         *_of_samples(tx, now, now_ms),
     ]
@@ -110,7 +106,7 @@ def situation(tx: Connection, now_ms: int) -> Situation:
         now.processes,
         levels=now.levels,
         rates=now.rates,
-        sampled_at_ms=sampled_at_ms,
+        sampled_at_ms=now.sampled_at_ms,
         errors=errors_of_hour(tx, now_ms),
         database=database,
     )
@@ -171,17 +167,19 @@ def _of_database(database: DatabaseNow) -> Iterator[Trouble]:
         )
 
 
-def _of_carriers(
-    tx: Connection, carriers: list[CarrierNow], before: Mapping[int, CarrierSample], now_ms: int
-) -> Iterator[Trouble]:
+def _of_carriers(tx: Connection, at: ServiceFigures, now_ms: int) -> Iterator[Trouble]:
     partly_bound = carrier_states.partly_bound(tx)
-    for now in carriers:
+    causes = queue_causes(tx, at, now_ms)
+    queues: dict[int, list[QueueTold]] = {}
+    for told in queues_told(tx, at, causes):
+        queues.setdefault(told.carrier.id, []).append(told)
+    for now in at.carriers:
         carrier = now.carrier
         if carrier.paused:
             yield Trouble(
                 f"Carrier {carrier.name} is paused: nothing is handed over to it.",
                 f"Run heliograph carrier resume {carrier.name}, or resume it on its page, when it"
-                " may send again. What waits for it takes the next carrier of its route.",
+                f" may send again. {causes.fate(carrier)}",
                 kind=TroubleKind.CARRIER,
                 carrier=carrier,
             )
@@ -191,7 +189,8 @@ def _of_carriers(
                 yield trouble._replace(carrier=carrier)
         elif carrier.state != LinkState.BOUND.value and carrier.id != SIMULATOR_ID:
             yield _down(carrier, now_ms)
-        yield from _backlog(now, before.get(carrier.id))
+        yield from map(_queue, queues.get(carrier.id, ()))
+        yield from _unmatched(now)
 
 
 def _down(carrier: Carrier, now_ms: int) -> Trouble:
@@ -203,37 +202,22 @@ def _down(carrier: Carrier, now_ms: int) -> Trouble:
     detail = f" ({carrier.state_detail})" if carrier.state_detail else ""
     return Trouble(
         f"Carrier {carrier.name} {lasts}: {_STATES[carrier.state]}{detail}.",
-        _asked(carrier_checks.remedy(carrier)),
+        asked(carrier_checks.remedy(carrier)),
         is_failure=True,
         kind=TroubleKind.CARRIER,
         carrier=carrier,
     )
 
 
-def _backlog(now: CarrierNow, before: CarrierSample | None) -> Iterator[Trouble]:
-    """Tells of a queue that grows: more waits than some minutes ago, and for too long. Where no
-    sample was taken then, it is not said how much more.
-    """
+def _queue(told: QueueTold) -> Trouble:
+    return Trouble(f"{told.found}.", told.remedy, kind=TroubleKind.QUEUE, carrier=told.carrier)
+
+
+def _unmatched(now: CarrierNow) -> Iterator[Trouble]:
     name = now.carrier.name
-    for column, oldest, waits_s, what in (
-        ("waiting_ahead", "oldest_ahead_s", AHEAD_WAITS_S, "priority texts"),
-        ("waiting_bulk", "oldest_bulk_s", BULK_WAITS_S, "texts"),
-    ):
-        waiting = now.levels[column]
-        more = waiting - (0 if before is None else before.levels[column])
-        than_before = f", {_grouped(more)} more than 5 minutes ago" if before is not None else ""
-        if more > 0 and now.levels[oldest] >= waits_s:
-            yield Trouble(
-                f"{_grouped(waiting)} {what} wait for carrier {name}{than_before}; the oldest has"
-                f" waited for {_grouped(now.levels[oldest])} s.",
-                f"Raise its rate or window if the carrier allows it (heliograph carrier set"
-                f" {name} --tps N --window N), or add a carrier to its routes.",
-                kind=TroubleKind.CARRIER,
-                carrier=now.carrier,
-            )
     if now.levels["unmatched"] >= UNMATCHED_MIN:
         yield Trouble(
-            f"{_grouped(now.levels['unmatched'])} receipts of carrier {name} match no message.",
+            f"{grouped(now.levels['unmatched'])} receipts of carrier {name} match no message.",
             f"See how it prints ids: heliograph carrier show {name}; then heliograph receipt list"
             " --unmatched.",
             kind=TroubleKind.RECEIPTS,
@@ -280,7 +264,7 @@ def _of_samples(tx: Connection, now: ServiceFigures, now_ms: int) -> Iterator[Tr
             most = f", most of them for {endpoint.address}"
             troubled = TroubledEndpoint(endpoint, accounts.by_id(tx, endpoint.account_id))
         yield Trouble(
-            f"{_grouped(waiting)} events or more wait for webhook endpoints{most}.",
+            f"{grouped(waiting)} events or more wait for webhook endpoints{most}.",
             "See which endpoints are slow or fail: heliograph doctor, then heliograph webhook"
             " attempts ID.",
             kind=TroubleKind.WEBHOOKS,
@@ -295,23 +279,8 @@ def _troubles(
     for result in results:
         if result.verdict != "ok":
             yield Trouble(
-                f"{_capital(result.check)}: {result.found}.",
-                _asked(result.remedy or ""),
+                f"{capital(result.check)}: {result.found}.",
+                asked(result.remedy or ""),
                 is_failure=is_failure or result.verdict == "failure",
                 kind=kind,
             )
-
-
-def _grouped(number: int) -> str:
-    """Returns a number with thin spaces between thousands, as the pages have them."""
-    return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
-def _asked(remedy: str) -> str:
-    """Returns what to do as a sentence."""
-    asked = f"Run {remedy}" if remedy.startswith("heliograph ") else _capital(remedy)
-    return asked if asked.endswith((".", "?")) else f"{asked}."

@@ -73,6 +73,28 @@ def test_a_message_that_waits_for_more_than_five_minutes(db: Database, carrier_i
         assert found(db) == expected
 
 
+def test_what_to_do_about_a_backlog_is_told_by_its_cause_while_it_lasts(
+    db: Database, carrier_id: int
+) -> None:
+    def told() -> str:
+        found(db)
+        with db.read() as tx:
+            [alert] = alerts.open_alerts(tx, limit=10)
+        return alert.remedy
+
+    waits = {"waiting_bulk": 4, "oldest_bulk_s": 400}
+    sample(db, carrier_id, TEN_SECONDS_MS, waits)
+    with db.write() as tx:
+        carriers.pause_carrier(tx, "alpha")
+    assert told() == (
+        "Resume it (heliograph carrier resume alpha), or give its route another carrier (heliograph"
+        " route set)."
+    )
+    with db.write() as tx:
+        carriers.resume_carrier(tx, "alpha")
+    assert told().startswith("Raise its rate or window")
+
+
 def test_samples_that_are_old_open_nothing_and_end_nothing(db: Database, carrier_id: int) -> None:
     waits = {"waiting_ahead": 4, "oldest_ahead_s": 900}
     sample(db, carrier_id, TEN_SECONDS_MS, waits)

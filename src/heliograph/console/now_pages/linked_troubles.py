@@ -51,7 +51,7 @@ def linked_to_alerts(trouble: Trouble) -> LinkedTrouble:
 def _page_about(trouble: Trouble) -> NavigationLink | None:
     carrier, troubled = trouble.carrier, trouble.endpoint
     match trouble.kind:
-        case TroubleKind.CARRIER if carrier is not None:
+        case TroubleKind.CARRIER | TroubleKind.QUEUE if carrier is not None:
             return NavigationLink(f"{CARRIERS}/{carrier.name}", f"Carrier {carrier.name}")
         case TroubleKind.RECEIPTS if carrier is not None:
             return NavigationLink(

@@ -24,6 +24,7 @@ from heliograph.monitoring import (
     PlottedPart,
     PlottedSpan,
     Trouble,
+    TroubleKind,
     parts_of,
     situation,
     span_named,
@@ -65,7 +66,7 @@ def show_service(tx: Connection, request: PageRequest, visit: OperatorVisit) -> 
         request,
         visit,
         at=at,
-        troubles=[*map(linked, at.troubles), *map(linked_to_alerts, _of_alerts(tx))],
+        troubles=[*map(linked, at.troubles), *map(linked_to_alerts, _of_alerts(tx, at.troubles))],
         state_words=STATE_WORDS,
         window_of=_window_of,
         meaning_of=meaning_of,
@@ -98,12 +99,20 @@ def export(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     return Download(f"now-{span.name}.csv", _lines(parts_of(tx, span, request.now_ms)))
 
 
-def _of_alerts(tx: Connection) -> list[Trouble]:
-    """Returns what breaks a rule of alerts and is found by that alone, such as a low wallet."""
+def _of_alerts(tx: Connection, troubles: list[Trouble]) -> list[Trouble]:
+    """Returns what breaks a rule of alerts and is found by that alone, such as a low wallet. A
+    queue that is told of is not told of twice.
+    """
+    of_queues = {
+        str(trouble.carrier.id)
+        for trouble in troubles
+        if trouble.kind is TroubleKind.QUEUE and trouble.carrier is not None
+    }
     return [
         Trouble(f"{alert.title}.", f"{alert.remedy} The page Alerts says what was found.")
         for alert in alerts.still_wrong(tx, limit=ALERTS_SHOWN_MAX)
         if alert.kind not in FOUND_ANYWAY
+        and not (alert.kind == AlertKind.BACKLOG and alert.subject in of_queues)
     ]
 
 

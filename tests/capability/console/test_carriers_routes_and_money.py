@@ -11,6 +11,8 @@ from heliograph.base.paging import PageWanted
 from heliograph.carriers import connection_settings, current_rates
 from heliograph.carriers.tables import carriers as carriers_table
 from heliograph.database.database import Database
+from heliograph.messages.queue import HELD_FROM_US
+from heliograph.messages.tables import inflight, queue
 from heliograph.monitoring import MeasuredQueue, Sampler
 from heliograph.users import OperatorRole
 from heliograph.users.sign_ins import FRESH_MS
@@ -19,6 +21,7 @@ from tests.support.console.looked_up import operators_did
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import SECRET_KEY, open_carrier
 from tests.support.portal.visitor import EMAIL, Visitor, home_of, once_in
+from tests.support.queued import unanswered, waiting_run
 
 PASSWORD = "s3cret-9"
 CARRIER = {
@@ -96,6 +99,31 @@ def test_the_list_of_carriers_tells_what_waited_at_the_last_sample(
             sampler.take(tx, {carrier_id: MeasuredQueue(3, 4, waiting, 90)}, clock.now_ms())
         clock.move(by_ms=10_000)
     assert 'data-name="Waiting">5\u202f003</td>' in visitor.get("/console/carriers").text
+
+
+def test_the_same_label_counts_the_same_on_the_list_the_page_and_now(
+    visitor: Visitor, db: Database
+) -> None:
+    sign_in_operator(visitor, db)
+    carrier_id = open_carrier(db, "gh-main")
+    with db.write() as tx:
+        for rank_us, count in ((1, 30), (HELD_FROM_US, 2)):
+            tx.execute(queue.insert().values(waiting_run(carrier_id, rank_us, count)))
+        tx.execute(inflight.insert().values(unanswered(carrier_id)))
+    sampler = Sampler()
+    for _ in range(2):  # the first one only begins to count
+        with db.write() as tx:
+            sampler.take(tx, {carrier_id: MeasuredQueue(waiting_bulk=30)}, clock.now_ms())
+        clock.move(by_ms=10_000)
+    waits = "<dt>Messages waiting</dt><dd>30</dd>"
+    page = visitor.get("/console/carriers/gh-main").text
+    assert waits in page
+    assert "<dt>Messages unanswered</dt><dd>1</dd>" in page
+    assert "<dt>Messages held</dt><dd>2</dd>" in page
+    assert waits in visitor.get("/console/now").text
+    listed = visitor.get("/console/carriers").text
+    assert ">Messages waiting</th>" in listed
+    assert '<td class="number">30</td>' in listed
 
 
 def test_a_carrier_with_wrong_fields_is_refused_and_keeps_what_was_typed(

@@ -12,6 +12,8 @@ from heliograph.cli.programs.worker import metrics_options, work
 from heliograph.cli.values import given_options, read_password
 
 if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
     from heliograph.carriers import Carrier
 
 command = Noun(
@@ -63,6 +65,17 @@ def _record(carrier: "Carrier") -> dict[str, Any]:
         **settings,
         "learnt_id_format": carrier.id_format,
         "created_at": rfc3339(carrier.created_at_ms),
+    }
+
+
+def _record_with_counts(tx: "Connection", carrier: "Carrier") -> dict[str, Any]:
+    """Returns what is shown of a carrier, and how many messages it has not answered."""
+    from heliograph.messages.queue import messages_of_carrier
+
+    counts = messages_of_carrier(tx, carrier.id)
+    return {
+        **_record(carrier),
+        **{f"messages_{name}": count for name, count in counts._asdict().items()},
     }
 
 
@@ -142,12 +155,20 @@ def set_(run: CommandRun, name: str, password_file: str | None, **options: Any) 
 
 @command.command("list", epilog=examples("carrier list"))
 def list_(run: CommandRun) -> None:
-    """List carriers, with the state of their connections."""
+    """List carriers, with the state of their connections and how many messages wait for each. While
+    a server runs, these are counted every ten seconds.
+    """
     from heliograph.carriers import all_carriers
+    from heliograph.monitoring import last_waiting
 
     with run.read() as tx:
-        records = [_record(carrier) for carrier in all_carriers(tx)]
-    show_list(run, records, ("name", "type", "state", "state_detail", "draining", "paused"))
+        waiting = last_waiting(tx)
+        records = [
+            {**_record(carrier), "messages_waiting": waiting.get(carrier.id)}
+            for carrier in all_carriers(tx)
+        ]
+    columns = ("name", "type", "state", "state_detail", "draining", "paused", "messages_waiting")
+    show_list(run, records, columns)
 
 
 @command.command("show", epilog=examples("carrier show gh-main", "carrier show gh-main --json"))
@@ -155,12 +176,13 @@ def list_(run: CommandRun) -> None:
 def show_(run: CommandRun, name: str) -> None:
     """Show a carrier's settings and connections. The state of the connections is shown with the
     reason, and so is what the service has learned about the carrier: the base in which its receipts
-    print ids.
+    print ids. It also shows how many messages wait for it, how many are held, and how many were
+    handed to it and not answered.
     """
     from heliograph.carriers import carrier_named
 
     with run.read() as tx:
-        record = _record(carrier_named(tx, name))
+        record = _record_with_counts(tx, carrier_named(tx, name))
     show(run, record)
 
 
@@ -170,12 +192,10 @@ def show_(run: CommandRun, name: str) -> None:
 def drain(run: CommandRun, name: str, stop: bool) -> None:
     """Give a carrier no new messages. What it already has is sent."""
     from heliograph.carriers import drain_carrier
-    from heliograph.messages.queue import waiting_for_carrier
 
     with run.write() as tx:
-        carrier = drain_carrier(tx, name, draining=not stop)
-        waiting = waiting_for_carrier(tx, carrier.id)
-    show(run, {**_record(carrier), "messages_waiting": waiting})
+        record = _record_with_counts(tx, drain_carrier(tx, name, draining=not stop))
+    show(run, record)
 
 
 @command.command("pause", epilog=examples("carrier pause gh-main", "carrier resume gh-main"))
@@ -185,12 +205,10 @@ def pause(run: CommandRun, name: str) -> None:
     the next carrier of their route, or go on waiting.
     """
     from heliograph.carriers import pause_carrier
-    from heliograph.messages.queue import waiting_for_carrier
 
     with run.write() as tx:
-        carrier = pause_carrier(tx, name)
-        waiting = waiting_for_carrier(tx, carrier.id)
-    show(run, {**_record(carrier), "messages_waiting": waiting})
+        record = _record_with_counts(tx, pause_carrier(tx, name))
+    show(run, record)
 
 
 @command.command("resume", epilog=examples("carrier resume gh-main"))
@@ -212,10 +230,10 @@ def remove(run: CommandRun, name: str) -> None:
     from heliograph.base import clock
     from heliograph.carriers import carrier_named
     from heliograph.inbound import remove_carrier_and_numbers
-    from heliograph.messages.queue import waiting_for_carrier
+    from heliograph.messages.queue import messages_of_carrier
 
     with run.write() as tx:
-        waiting = waiting_for_carrier(tx, carrier_named(tx, name).id)
+        waiting = messages_of_carrier(tx, carrier_named(tx, name).id).total
         remove_carrier_and_numbers(tx, name, messages_waiting=waiting, now_ms=clock.now_ms())
     show(run, {"name": name, "removed": True})
 

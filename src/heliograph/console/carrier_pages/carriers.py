@@ -18,7 +18,7 @@ from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.database import config
 from heliograph.inbound import remove_carrier_and_numbers
-from heliograph.messages.queue import waiting_for_carrier
+from heliograph.messages.queue import messages_of_carrier
 from heliograph.monitoring import last_waiting
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
@@ -88,12 +88,14 @@ def show_carrier(
     carrier = carriers.carrier_named(tx, request.path["carrier"])
     is_smpp = carrier.type == "smpp"
     names = {each.id: each.name for each in carriers.all_carriers(tx)}
+    messages = messages_of_carrier(tx, carrier.id)
     return page(
         "carrier.html",
         request,
         visit,
         status=400 if errors else 200,
-        each=_listed_carrier(carrier, waiting_for_carrier(tx, carrier.id), routing.all_routes(tx)),
+        each=_listed_carrier(carrier, messages.waiting, routing.all_routes(tx)),
+        messages=messages,
         is_smpp=is_smpp,
         settings=[(name, carriers.setting(carrier, name)) for name in SETTINGS] if is_smpp else [],
         routes=[
@@ -130,7 +132,7 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     config.bump(tx)  # first: nobody else changes it between the two
     before = carriers.carrier_named(tx, request.path["carrier"])
     if wanted == "remove":
-        waiting = waiting_for_carrier(tx, before.id)
+        waiting = messages_of_carrier(tx, before.id).total
         remove_carrier_and_numbers(tx, before.name, messages_waiting=waiting, now_ms=request.now_ms)
         visit.audit(tx, None, "carrier.remove", before.name, before=_at(before), reason=reason)
         return redirect(CARRIERS, DoneNotice.REMOVED)

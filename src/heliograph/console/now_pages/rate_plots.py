@@ -26,7 +26,7 @@ PLOTTED: Final = (
     PlottedFigure(
         "not_delivered", "Refused or not delivered a second", is_rate=True, color="failed"
     ),
-    PlottedFigure("waiting", "Texts waiting", is_rate=False, color="sent"),
+    PlottedFigure("waiting", "Messages waiting", is_rate=False, color="sent"),
     PlottedFigure("webhooks_waiting", "Webhook events waiting", is_rate=False, color="sent"),
 )
 COLUMNS: Final = (

@@ -1,6 +1,6 @@
 """Keeps the queue of runs: its columns, its order and its length."""
 
-from heliograph.messages.queue.depths import account_ends, waiting_for_carrier
+from heliograph.messages.queue.depths import account_ends, messages_of_carrier
 from heliograph.messages.queue.metrics import WaitingMessages, count_in_doubt, count_waiting
 from heliograph.messages.queue.of_account import count_queued, queued_messages
 from heliograph.messages.queue.rank import (
@@ -20,6 +20,6 @@ __all__ = [
     "count_in_doubt",
     "count_queued",
     "count_waiting",
+    "messages_of_carrier",
     "queued_messages",
-    "waiting_for_carrier",
 ]

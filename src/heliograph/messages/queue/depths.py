@@ -1,5 +1,7 @@
 """Counts the messages that wait for a carrier, and finds where each account's last run ends."""
 
+from typing import NamedTuple
+
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
@@ -14,21 +16,45 @@ from heliograph.messages.queue.rank import (
 from heliograph.messages.tables import inflight, queue, sends
 
 
-def waiting_for_carrier(tx: Connection, carrier_id: int) -> int:
-    """Returns how many messages are in its queue, or handed to it and not answered. Draining it
-    waits for those, and they keep it from being removed.
+class CarrierMessages(NamedTuple):
+    """Counts the messages of a carrier that it has not answered. `waiting` are in its queue, and
+    `held` stand there until a campaign goes on, or a restored copy is released. `unanswered` were
+    handed to it: they are in flight, or in doubt.
     """
-    queued = (
-        sa.select(sa.func.coalesce(sa.func.sum(queue.c["count"]), 0))
-        .where(queue.c.carrier_id == carrier_id)
-        .scalar_subquery()
-    )
-    in_flight = (
+
+    waiting: int
+    held: int
+    unanswered: int
+
+    @property
+    def total(self) -> int:
+        """Returns how many keep the carrier from being removed."""
+        return self.waiting + self.held + self.unanswered
+
+
+def messages_of_carrier(tx: Connection, carrier_id: int) -> CarrierMessages:
+    """Returns how many messages are in its queue, or handed to it and not answered. Draining it
+    waits for all of them.
+    """
+    of_carrier, is_held = queue.c.carrier_id == carrier_id, queue.c.rank_us >= HELD_FROM_US
+
+    def added_up(condition: sa.ColumnElement[bool]) -> "sa.ScalarSelect[int]":
+        number = sa.func.coalesce(sa.func.sum(queue.c["count"]), 0)
+        return sa.select(number).where(of_carrier, condition).scalar_subquery()
+
+    unanswered = (
         sa.select(sa.func.count(sa.distinct(inflight.c.message_id)))
         .where(inflight.c.carrier_id == carrier_id)
         .scalar_subquery()
     )
-    return int(tx.execute(sa.select(queued + in_flight)).scalar_one())
+    row = tx.execute(
+        sa.select(
+            added_up(~is_held).label("waiting"),
+            added_up(is_held).label("held"),
+            unanswered.label("unanswered"),
+        )
+    ).one()
+    return CarrierMessages(int(row.waiting), int(row.held), int(row.unanswered))
 
 
 def account_ends(db: Database) -> list[AccountEnd]:

@@ -10,6 +10,7 @@ __all__ = [
     "contact_imports",
     "erase_number",
     "erasure",
+    "find_accounts",
     "inbound_parts",
     "ledger_hours",
     "open_account",

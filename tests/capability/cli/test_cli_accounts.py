@@ -75,6 +75,20 @@ def test_an_account_is_created_shown_set_suspended_and_resumed(run: Run, amina_f
     }
 
 
+def test_an_account_is_found_by_what_is_known_of_it(run: Run, amina_foods: str) -> None:
+    run("account", "create", "Chidi Cars", "--country", "NG", "--currency", "NGN")
+    of_amina = ("--account", "Amina Foods")
+    run("user", "add", "amina@example.com", "--role", "owner", *of_amina)
+    key = run("key", "create", *of_amina, "--mode", "live", "--permissions", "all", "--json").json
+    for looked_for in ("MINA", amina_foods, "amina@example.com", key["prefix"]):
+        [found] = run("account", "list", "--find", looked_for, "--json").json
+        assert found["id"] == amina_foods, looked_for
+    assert len(run("account", "list", "--find", "a", "--json").json) == 2
+    assert run("account", "list", "--find", "nobody", "--json").json == []
+    both = run("account", "list", "--find", "a", "--customers-of", "Amina Foods")
+    assert "not both" in both.err
+
+
 def test_lists_go_on_where_they_ended(run: Run) -> None:
     for name in ("amina", "bilal", "chidi"):
         run("account", "create", name, "--country", "GH", "--currency", "GHS")

@@ -158,18 +158,41 @@ def create(
         "account list",
         "account list --limit 1000 --json",
         "account list --customers-of 'Amina Foods'",
+        "account list --find amina@example.com",
     ),
 )
 @click.option("--customers-of", metavar="ACC", help="Show only this partner's Connect customers.")
+@click.option(
+    "--find",
+    "looked_for",
+    metavar="TEXT",
+    help=(
+        "Show only those with this in their name, and those that have this as id, member's address,"
+        " sender ID, beginning of a key (12 characters), site or external_ref."
+    ),
+)
 @page_options
-def list_(run: CommandRun, customers_of: str | None, limit: int, before: str | None) -> None:
+def list_(
+    run: CommandRun,
+    customers_of: str | None,
+    looked_for: str | None,
+    limit: int,
+    before: str | None,
+) -> None:
     """List accounts, Connect customers among them, newest first."""
     from heliograph import accounts, wallet
+    from heliograph.base.paging import PageWanted
+    from heliograph.jobs import find_accounts
 
+    if customers_of is not None and looked_for is not None:
+        raise click.UsageError("Give --customers-of or --find, not both.")
     with run.read() as tx:
         before_id = accounts.find(tx, before).id if before is not None else None
         parent_id = accounts.find(tx, customers_of).id if customers_of is not None else None
-        found = accounts.page(tx, limit=limit, parent_id=parent_id, before_id=before_id)
+        if looked_for is not None:
+            found = list(find_accounts.find(tx, looked_for.strip(), PageWanted(limit, before_id)))
+        else:
+            found = accounts.page(tx, limit=limit, parent_id=parent_id, before_id=before_id)
         wallets = wallet.wallets_of(tx, [account.id for account in found])
     records = [listed_record(account, wallets[account.id]) for account in found]
     when = ("closed_at",) if any(record["closed_at"] for record in records) else ()

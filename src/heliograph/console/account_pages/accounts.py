@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import accounts, campaigns, connect, keys, plugin, senders, users, wallet
+from heliograph import accounts, campaigns, keys, plugin, senders, users, wallet
 from heliograph.accounts import Account, notices, status_history
-from heliograph.base.errors import FieldError, NotFound
+from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
 from heliograph.console.account_history import history_of
@@ -17,6 +17,7 @@ from heliograph.console.navigation import ACCOUNTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
+from heliograph.jobs import find_accounts
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.list_page import list_page, with_one_more_row
 from heliograph.portal.page_request import PageRequest
@@ -45,7 +46,7 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
     wanted = read_page(query, most=SHOWN_MAX)
     query.finish()
     wanted = wanted._replace(limit=min(wanted.limit, SHOWN_MAX))
-    found = _found(tx, looked_for, with_one_more_row(wanted))
+    found = find_accounts.find(tx, looked_for, with_one_more_row(wanted))
     displayed = list_page(request, wanted, found, lambda account: account.id)
     return page(
         "accounts.html",
@@ -131,31 +132,6 @@ def change(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
             reason=reason,
         )
     return redirect(f"{ACCOUNTS}/{accounts.text_id(before)}", DoneNotice.SAVED)
-
-
-def _found(tx: Connection, looked_for: str, wanted: PageWanted) -> Sequence[Account]:
-    """Returns the account with this id, or else, newest first, those with this text in their name,
-    with a member of this address, with this sender ID, with a key that begins so, with this
-    reference of their partner, or with a site of this URL or host.
-    """
-    try:
-        return [accounts.with_text_id(tx, looked_for)]
-    except NotFound:
-        pass
-    limit, before = wanted.limit, wanted.before
-    named = accounts.search_by_name(tx, looked_for, limit=limit, before_id=before)
-    if not looked_for:
-        return named
-    # each gives its newest ones, so the newest of all are among them
-    owners = {
-        *users.accounts_of(tx, looked_for, limit=limit, before_id=before),
-        *senders.owners_of(tx, looked_for, limit=limit, before_id=before),
-        *keys.owners_of(tx, looked_for, limit=limit, before_id=before),
-        *connect.accounts_with_ref(tx, looked_for, limit=limit, before_id=before),
-        *plugin.owners_of(tx, looked_for, limit=limit, before_id=before),
-    }
-    found = {account.id: account for account in named} | accounts.by_ids(tx, owners)
-    return [found[account_id] for account_id in sorted(found, reverse=True)[:limit]]
 
 
 def _with_wallets(tx: Connection, found: Sequence[Account]) -> list[ListedAccount]:

@@ -11,6 +11,7 @@ from heliograph.monitoring.carrier_hours import (
     span_of_figures,
 )
 from heliograph.monitoring.check_result import CheckResult
+from heliograph.monitoring.database_now import database_state
 from heliograph.monitoring.last_waiting import last_waiting
 from heliograph.monitoring.plotted_samples import (
     SPANS,
@@ -20,12 +21,12 @@ from heliograph.monitoring.plotted_samples import (
     span_named,
 )
 from heliograph.monitoring.process_figures import written_figures
-from heliograph.monitoring.process_list import RegisteredProcess
+from heliograph.monitoring.process_list import RegisteredProcess, registered_processes
 from heliograph.monitoring.sampling import MeasuredQueue, Sampler
 from heliograph.monitoring.service_figures import ServiceFigures, service_figures
 from heliograph.monitoring.situation import SAMPLES_LATE_MS, Trouble, TroubleKind, situation
 from heliograph.monitoring.told_sentences import asked
-from heliograph.monitoring.waiting_queues import queue_causes
+from heliograph.monitoring.waiting_queues import queue_causes, queues_told
 
 __all__ = [
     "FIGURE_SPANS",
@@ -50,9 +51,12 @@ __all__ = [
     "carrier_days",
     "carrier_hours",
     "carrier_rollups",
+    "database_state",
     "last_waiting",
     "parts_of",
     "queue_causes",
+    "queues_told",
+    "registered_processes",
     "service_figures",
     "situation",
     "span_named",

@@ -6,15 +6,17 @@ import pytest
 
 from heliograph.base import clock, ids
 from heliograph.base.settings import Settings
-from heliograph.carriers import LinkState, carrier_states
+from heliograph.carriers import LinkState, carrier_states, pause_carrier
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
 from heliograph.messages.tables import inflight
+from heliograph.monitoring import MeasuredQueue, Sampler
 from heliograph.otp.range_guard import BLOCKED_MS
 from heliograph.otp.tables import otp_ranges
 from heliograph.processes.checks import surrounding_findings
 from heliograph.processes.checks.doctor import examine
 from tests.support.factories import SECRET_KEY, open_account, open_carrier
+from tests.support.monitored import bound, tell, told
 
 
 @pytest.mark.parametrize(
@@ -196,6 +198,47 @@ def test_messages_in_doubt_are_counted_with_the_age_of_the_oldest(
         f"1 message, the oldest for {told}: given to a carrier that never answered",
     )
     assert "heliograph message list --in-doubt" in str(finding.remedy)
+
+
+def test_each_process_the_database_and_a_stuck_queue_are_told(
+    db: Database, database_url: str, tmp_path: Path
+) -> None:
+    carrier_id, sampler = open_carrier(db, "alpha"), Sampler()
+    for _ in range(2):  # the first sample only begins to count
+        clock.move(by_ms=10_000)
+        tell(db, 7)
+        tell(db, 8, figures=told(redis=False, host="sea", disk_free_octets=None))
+        bound(db, carrier_id)
+        with db.write() as tx:
+            measured = MeasuredQueue(waiting_bulk=4, oldest_bulk_s=500.0)
+            sampler.take(tx, {carrier_id: measured}, clock.now_ms())
+    with db.write() as tx:
+        pause_carrier(tx, "alpha")
+    settings = Settings(tmp_path, database_url, SECRET_KEY)
+    found = {finding.check: finding for finding in examine(settings)}
+    assert found["process 7"].found == (
+        "worker on pump, process 4711: version 1.0, 80.0 MiB of memory, 50.0 GiB free on its disk"
+    )
+    assert found["process 8"].found == (
+        "worker on sea, process 4711: version 1.0, 80.0 MiB of memory, Redis does not answer"
+    )
+    assert (
+        found["database size"]
+        .found.partition(", ")[2]
+        .startswith("PostgreSQL " if db.postgresql else "SQLite ")
+    )
+    assert ("connections" in found) is db.postgresql
+    queue = found["queue of alpha"]
+    assert (queue.verdict, queue.found) == (
+        "warning",
+        "4 texts wait for carrier alpha, and nothing is handed over to it; the oldest has waited"
+        " for 8 min",
+    )
+    assert (queue.remedy or "").startswith("resume it (heliograph carrier resume alpha)")
+    clock.move(by_ms=60_000)
+    later = {finding.check: finding for finding in examine(settings)}
+    assert later["process 7"].found.endswith("; it has not shown itself for 60 s")
+    assert "queue of alpha" not in later, "what was measured is old"
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,18 @@ from redis.exceptions import RedisError
 from heliograph.base import clock
 from heliograph.base.errors import ServiceError
 from heliograph.base.settings import Settings
-from heliograph.carriers import carrier_states, connection_settings, routing
+from heliograph.carriers import Carrier, carrier_states, connection_settings, routing
 from heliograph.database import schema
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
 from heliograph.database.outage import error_in_words
 from heliograph.monitoring import CheckResult, carrier_checks, work_checks
-from heliograph.processes.checks import database_findings, sealed_secrets, surrounding_findings
+from heliograph.processes.checks import (
+    database_findings,
+    sealed_secrets,
+    service_findings,
+    surrounding_findings,
+)
 
 __all__ = ["CheckResult", "examine"]
 
@@ -98,21 +103,25 @@ def _database(db: Database, settings: Settings) -> Iterator[CheckResult]:
             )
             return
         yield CheckResult("database", "ok", f"{kind}, schema up to date")
+        yield from service_findings.database(tx)
         yield from surrounding_findings.of_database(tx, db, settings)
         yield from database_findings.writable(db)
         kinds = Counter(tx.execute(sa.select(workers.c.kind)).scalars())
         if db.postgresql:
             yield work_checks.processes(kinds)
+        now_ms, carriers = clock.now_ms(), carrier_states.served_carriers(tx)
+        yield from service_findings.each_process(tx, carriers, now_ms)
         yield from sealed_secrets.findings(tx, settings)
-        yield from _carriers(tx, settings)
-        now_ms = clock.now_ms()
+        yield from _carriers(tx, carriers, settings)
+        yield from service_findings.queues(tx, now_ms)
         yield from work_checks.doubts(tx, now_ms)
         yield from work_checks.webhooks(tx, kinds, now_ms)
         yield from work_checks.one_time_passwords(tx, now_ms)
 
 
-def _carriers(tx: sa.Connection, settings: Settings) -> Iterator[CheckResult]:
-    carriers = carrier_states.served_carriers(tx)
+def _carriers(
+    tx: sa.Connection, carriers: list[Carrier], settings: Settings
+) -> Iterator[CheckResult]:
     yield from carrier_checks.binds(
         carriers,
         carrier_states.partly_bound(tx),

@@ -235,6 +235,31 @@ def test_plots_have_a_table_and_a_file_of_the_same_figures(
     assert table.count("<tr>") == len(rows) + 1
 
 
+def test_a_stuck_queue_is_told_of_once_though_its_alert_is_open(
+    visitor: Visitor, db: Database, carrier_id: int
+) -> None:
+    sign_in_operator(visitor, db)
+    hold(db, AlertKind.BACKLOG, 0)
+    sampler = Sampler()
+    for number in range(40):
+        clock.move(by_ms=10_000)
+        taken = max(0, number - 35)  # at the end the carrier takes some again
+        tell(db, 7, alpha=CarrierCounts(taken, {"accepted": taken}, {}, 0))
+        bound(db, carrier_id)
+        measured = MeasuredQueue(waiting_bulk=4 if number < 39 else 3, oldest_bulk_s=400.0)
+        with db.write() as tx:
+            sampler.take(tx, {carrier_id: measured}, clock.now_ms())
+        if number == 38:
+            look(db)
+            look(db)
+            page = visitor.get("/console/now").text
+            assert "4 texts wait for carrier alpha" in page
+            assert "Messages wait too long" not in page
+    page = visitor.get("/console/now").text
+    assert "texts wait for carrier alpha" not in page, "the queue shrinks"
+    assert "Messages wait too long for carrier alpha." in page, "but its alert is open"
+
+
 def test_pages_say_what_will_be_seen_there_while_nothing_is(visitor: Visitor, db: Database) -> None:
     sign_in_operator(visitor, db)
     page = visitor.get("/console/now").text

@@ -1,4 +1,4 @@
-"""In French, what a carrier or a person has written stays as it is, within sentences of ours."""
+"""In French, too, what a carrier or a person has written stays as it is within our sentences."""
 
 from collections.abc import Iterator
 

@@ -85,10 +85,15 @@ def read_customer_request(body: dict[str, Any]) -> tuple[CustomerRequest, list[s
     return request, form.warnings()
 
 
-def read_credits_request(body: dict[str, Any]) -> tuple[CreditsRequest, list[str]]:
-    """Reads a move of credits, as `read_customer_request` reads a customer."""
+def read_credits_request(
+    body: dict[str, Any], *, is_back: bool | None = None
+) -> tuple[CreditsRequest, list[str]]:
+    """Reads a move of credits, as `read_customer_request` reads a customer. The sign of `credits`
+    says which way they move; if `is_back` says that, they have none, and are 1 or more.
+    """
     form = Form(body, costly=(FIGURES, TEST, TIME, PRICE, ONCE))
-    credits = form.integer("credits", required=True, least=-CREDITS_MAX, most=CREDITS_MAX)
+    least = -CREDITS_MAX if is_back is None else 1
+    credits = form.integer("credits", required=True, least=least, most=CREDITS_MAX)
     if credits == 0:
         form.refuse("credits", "must not be 0")
     reference = form.value(
@@ -97,7 +102,7 @@ def read_credits_request(body: dict[str, Any]) -> tuple[CreditsRequest, list[str
     )
     form.finish()
     assert credits is not None
-    return CreditsRequest(credits, reference), form.warnings()
+    return CreditsRequest(-credits if is_back else credits, reference), form.warnings()
 
 
 def _email(value: Any) -> str:

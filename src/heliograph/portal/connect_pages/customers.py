@@ -95,12 +95,7 @@ def move(tx: Connection, request: PageRequest, visit: Visit) -> Response:
     connect.require_active(customer)
     body = with_numbers(body_of(request), "credits")
     way = choice_of("way", body.pop("way", TO_CUSTOMER), WAYS)
-    credits = body.get("credits")
-    if isinstance(credits, int):
-        if credits < 1:
-            raise invalid_field("credits", f"must be 1 or more, not {credits}")
-        body["credits"] = credits if way == TO_CUSTOMER else -credits
-    asked, _ = connect.read_credits_request(body)
+    asked, _ = connect.read_credits_request(body, is_back=way == BACK)
 
     def effect(tx: Connection) -> ApiResponse:
         try:

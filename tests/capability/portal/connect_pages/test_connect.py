@@ -164,8 +164,9 @@ def test_what_makes_no_customer_is_told_at_its_field_and_kept(
     ("fields", "why"),
     [
         ({"credits": ""}, "is required"),
-        ({"credits": "0"}, "must be 1 or more, not 0"),
-        ({"credits": "-5"}, "must be 1 or more, not -5"),
+        ({"credits": "0"}, "must be an integer from 1 to 999999999999999, not 0"),
+        ({"credits": "-5"}, "must be an integer from 1 to 999999999999999, not -5"),
+        ({"credits": "1.5", "way": "back to us"}, "an integer from 1 to 999999999999999, not 1.5"),
         ({"credits": "some"}, "must be an integer"),
         ({"credits": "1001"}, "holds 1000 SMS credits; this takes 1001"),
         ({"credits": "1", "way": "back to us"}, "holds 0 SMS credits; this takes 1"),

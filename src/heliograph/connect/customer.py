@@ -1,5 +1,6 @@
 """Describes customers as their partner sees them, and finds them, always by partner and mode."""
 
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -135,6 +136,18 @@ def accounts_with_ref(
     if before_id is not None:
         query = query.where(owner_id < before_id)
     return list(tx.execute(query.distinct().order_by(owner_id.desc()).limit(limit)).scalars())
+
+
+def names_of(tx: Connection, partner_id: str, account_ids: Iterable[str]) -> dict[str, str]:
+    """Returns the names of those of these accounts that are the partner's customers, of either
+    mode. All ids are raw.
+    """
+    query = (
+        sa.select(customers.c.account_id, accounts.c.name)
+        .join(accounts, accounts.c.id == customers.c.account_id)
+        .where(customers.c.partner_id == partner_id, customers.c.account_id.in_(list(account_ids)))
+    )
+    return {row.account_id: row.name for row in tx.execute(query)}
 
 
 def page(

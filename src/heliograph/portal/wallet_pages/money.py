@@ -1,12 +1,14 @@
 """Shows the credits and the money of an account: what it has, and every entry of its ledger."""
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import wallet
+from heliograph import connect, wallet
+from heliograph.accounts import text_of_id
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, Span, read_page, read_span
@@ -22,6 +24,7 @@ from heliograph.wallet import ENTRY_TYPES, Entry, account_ledger
 from heliograph.wallet.files import ledger_file
 from heliograph.wallet.ledger import REFERENCE_MAX, as_record
 
+TRANSFERS: Final = ("transfer_in", "transfer_out")
 FIELDS: Final = ("type", "reference", "since", "until")
 
 
@@ -47,6 +50,7 @@ def show_ledger(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         may_buy=visit.may(Right.MONEY) and not visit.account.sandbox,
         file_query=urlencode({name: typed[name] for name in FIELDS if typed.get(name)}),
         entries=[(entry, as_record(entry)) for entry in found.rows],
+        customers=_customers(tx, visit, found.rows),
         older=found.older,
         typed=as_form_fields(typed, visit),
         is_filtered=any(typed.get(name) for name in FIELDS),
@@ -69,6 +73,32 @@ def export(tx: Connection, request: PageRequest, visit: Visit) -> Response:
         return ledger_file.lines(entries), entries[-1].id if len(found) > wanted.limit else None
 
     return Download("ledger.csv", pieces(request, ledger_file.first_line(), read_lines))
+
+
+class _Counterpart(NamedTuple):
+    """Holds a customer that an entry moves credits or money to or from. `id` is in text form."""
+
+    id: str
+    name: str
+
+
+def _customers(tx: Connection, visit: Visit, entries: Sequence[Entry]) -> dict[str, _Counterpart]:
+    """Returns the customers of transfers, by the ids of the entries."""
+    if not visit.is_partner:
+        return {}
+    others = {
+        entry.id: entry.counterpart_id
+        if entry.account_id == visit.account.id
+        else entry.account_id  # whoever gives writes the entry
+        for entry in entries
+        if entry.type in TRANSFERS
+    }
+    names = connect.names_of(tx, visit.account.id, set(others.values()))
+    return {
+        entry_id: _Counterpart(text_of_id(other, is_customer=True), names[other])
+        for entry_id, other in others.items()
+        if other in names
+    }
 
 
 class _LedgerFilters(NamedTuple):

@@ -160,6 +160,22 @@ def test_what_makes_no_customer_is_told_at_its_field_and_kept(
 
 
 @pytest.mark.usefixtures("funded")
+def test_the_ledger_names_the_customer_of_each_move(
+    visitor: Visitor, db: Database, amina_id: str, home: str
+) -> None:
+    path = bilal_of(visitor, db, amina_id, home, full_name="B & B", initial_sms_credits="5")
+    for way in ("to the customer", "back to us"):
+        assert visitor.post(path, form(visitor, path, credits="2", way=way)).status_code == 303
+    text_id = path.rpartition("/")[2]
+    page = visitor.get(f"{home}/money").text
+    assert page.count(f'{text_id}</span><br><a href="{home}/connect/{text_id}">B &amp; B</a>') == 3
+    assert page.count("B &amp; B") == 3, "and beside nothing else"
+    assert "B & B" not in visitor.get(f"{home}/money/export").text
+    visitor.get(f"/portal/accounts/{text_id}")
+    assert "/connect/cus_" not in visitor.get(f"/portal/accounts/{text_id}/money").text
+
+
+@pytest.mark.usefixtures("funded")
 @pytest.mark.parametrize(
     ("fields", "why"),
     [

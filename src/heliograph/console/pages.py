@@ -169,6 +169,9 @@ PAGES: Final = (
         ),
     ),
     page_route(ACCOUNTS, page_for_operators(accounts.show_list)),
+    form_route(
+        ACCOUNTS, form_for_operators(OperatorRight.LOOK, accounts.search, accounts.show_list)
+    ),
     page_route(TIERS, page_for_operators(rate_tiers.show_list)),  # first: ACCOUNT takes any name
     form_route(TIERS, _on_accounts(rate_tiers.change, rate_tiers.show_list)),
     page_route(NEW_ACCOUNT, page_for_operators(account_new.show_form)),

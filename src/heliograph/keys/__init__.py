@@ -13,6 +13,7 @@ from heliograph.keys.acting_for_customer import (
 from heliograph.keys.authenticate import Principal, authenticate
 from heliograph.keys.issue import (
     RANDOM_OCTETS,
+    SHOWN_LENGTH,
     ApiKey,
     find,
     is_text_of,
@@ -25,6 +26,8 @@ from heliograph.keys.issue import (
     revoke,
     revoke_all,
     text_id,
+    with_text,
+    written_in,
 )
 from heliograph.keys.last_used import STORE_EVERY_S, KeyUsage, store_usage
 from heliograph.keys.permissions import ALL as ALL_PERMISSIONS
@@ -44,6 +47,7 @@ __all__ = [
     "CUSTOMER_ID_MAX",
     "PER_MINUTE_MAX",
     "RANDOM_OCTETS",
+    "SHOWN_LENGTH",
     "STORE_EVERY_S",
     "ApiKey",
     "KeyUsage",
@@ -76,4 +80,6 @@ __all__ = [
     "text_id",
     "tier_named",
     "tiers_up_to",
+    "with_text",
+    "written_in",
 ]

@@ -29,6 +29,7 @@ SHOWN_LENGTH: Final = 12
 
 RANDOM_OCTETS: Final = 20  # 160 bits, in 40 hexadecimal digits
 _CHECKSUM_LENGTH: Final = 8  # a CRC-32 in hexadecimal
+_IN_TEXT: Final = re.compile(r"sk_(?:live|test)_[0-9A-Za-z]*", re.ASCII)
 _FORM: Final = re.compile(r"sk_(?:live|test)_[0-9a-f]{48}", re.ASCII)
 
 # Keys of version 0.1 have 32 base62 characters and a CRC-32 in 6 more; they go on working.
@@ -217,6 +218,22 @@ def names_of(tx: Connection, account_id: str, key_ids: Collection[str]) -> dict[
     query = sa.select(api_keys.c.id, api_keys.c.name)
     of_account = (api_keys.c.account_id == account_id) & api_keys.c.id.in_(key_ids)
     return {row.id: row.name for row in tx.execute(query.where(of_account))}
+
+
+def with_text(tx: Connection, key: str) -> ApiKey | None:
+    """Returns the key that is written so, which is looked for by its digest, or None."""
+    if not is_well_formed(key):
+        return None
+    row = tx.execute(sa.select(*_COLUMNS).where(api_keys.c.sha256 == digest(key))).one_or_none()
+    return None if row is None else _of_row(row)
+
+
+def written_in(text: str) -> str | None:
+    """Returns what may be a key, or a large part of one, in a text such as a header. It returns
+    None if no more of a key stands there than lists show.
+    """
+    found = _IN_TEXT.search(text)
+    return None if found is None or len(found[0]) <= SHOWN_LENGTH else found[0]
 
 
 def owners_of(

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
-from heliograph.base.errors import InsufficientCredits, InvalidRequest
+from heliograph.base.errors import InsufficientCredits, InvalidRequest, NotFound
 from heliograph.base.forms import quote_value
 from heliograph.base.paging import CLOCK_SLACK_MS, PageWanted
 from heliograph.base.short_texts import invalid_field, one_line
@@ -258,6 +258,22 @@ def store_figures(tx: Connection, wallet: Wallet, after: Figures, now_ms: int) -
             ],
         )
     return fired
+
+
+def owners_of_entry(tx: Connection, entry_text_id: str) -> list[str]:
+    """Returns the accounts (raw ids) that see an entry: one, or both sides of a transfer. Raises
+    NotFound.
+    """
+    columns = ledger_entries.c
+    row = tx.execute(
+        sa.select(
+            columns.account_id, columns.counterpart_id, columns.counterpart_credits_after
+        ).where(columns.id == ids.raw_of_text(ID_PREFIX, entry_text_id))
+    ).one_or_none()
+    if row is None:
+        raise NotFound(f"There is no entry {quote_value(entry_text_id)}.")
+    is_of_two = row.counterpart_credits_after is not None
+    return [row.account_id, row.counterpart_id] if is_of_two else [row.account_id]
 
 
 def entry_with_reference(

@@ -92,6 +92,7 @@ FORMS: Final[Mapping[str, Twice]] = {
     "approvals/reserved/release": Twice(
         {"sender": "POSTBANK", **X}, page="approvals/reserved/release?sender=POSTBANK"
     ),
+    "accounts": Twice({"q": "amina"}, entries=0),
     "accounts/{account}": Twice({"do": "suspend", **X}),
     "accounts/new": Twice({**ACCOUNT, **X}, entries=3),
     "accounts/{account}/name": Twice({"name": "amina & sons", **X}),

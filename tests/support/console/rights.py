@@ -14,6 +14,7 @@ RIGHT_OF_FORM = {
     "/see": OperatorRight.SEE,
     "/leave": OperatorRight.LOOK,
     "/console/accounts/": OperatorRight.ACCOUNTS,
+    "/console/accounts": OperatorRight.LOOK,  # it looks for accounts
     "/cancel": OperatorRight.MESSAGES,
     "/console/messages/msg_": OperatorRight.TEXTS,
     "/console/messages/inbound/": OperatorRight.TEXTS,

@@ -13,6 +13,10 @@ from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
 from heliograph.console.account_history import history_of
 from heliograph.console.account_pages.account_days import days_of
+from heliograph.console.account_pages.account_search import (
+    address_of_search,
+    place_of_key,
+)
 from heliograph.console.navigation import ACCOUNTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -39,10 +43,19 @@ class ListedAccount(NamedTuple):
     wallet: Wallet
 
 
-def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
-    """Shows the accounts that were looked for, newest first. Raises InvalidRequest."""
+def show_list(
+    tx: Connection,
+    request: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows the accounts that were looked for, newest first. A whole API key is taken out of the
+    address. Raises InvalidRequest.
+    """
     query = Query(request.sent.query)
     looked_for = (query.text("q") or "").strip()
+    if (place := place_of_key(tx, looked_for)) is not None:
+        return redirect(place)
     wanted = read_page(query, most=SHOWN_MAX)
     query.finish()
     wanted = wanted._replace(limit=min(wanted.limit, SHOWN_MAX))
@@ -52,10 +65,20 @@ def show_list(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Res
         "accounts.html",
         request,
         visit,
+        status=400 if errors else 200,
         accounts=_with_wallets(tx, displayed.rows),
         older=displayed.older,
         typed={"q": looked_for},
+        errors={error.field: error.message for error in errors},
     )
+
+
+def search(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Response:
+    """Leads to the list of what a form looks for. It is sent as a form and not in an address,
+    because it may be a whole API key, which leads to the page of the key.
+    """
+    looked_for = body_of(request).get("q", "")
+    return redirect(place_of_key(tx, looked_for) or address_of_search(looked_for))
 
 
 def show_account(

@@ -14,7 +14,7 @@ from heliograph.base.forms import quote_value
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, Span, first_id_of
 from heliograph.carriers.smpp.statuses import meaning_of, status_in_words, status_written_in
 from heliograph.database.reads import of_every, records_of
-from heliograph.messages.read.message import MESSAGE_PREFIX, OTP, Message
+from heliograph.messages.read.message import MESSAGE_PREFIX, OTP, SEND_PREFIX, Message
 from heliograph.messages.read.query import messages_with
 from heliograph.messages.read.report_page import LOOKED_AT_MAX
 from heliograph.messages.states import IN_DOUBT, QUEUED, RESEND_AFTER_MS
@@ -277,6 +277,16 @@ def trace_message(tx: Connection, message_id: str) -> TracedMessage:
     if not rows:
         raise NotFound(f"There is no message {quote_value(message_id)}.")
     return rows[0]
+
+
+def owner_of_send(tx: Connection, send_id: str) -> str:
+    """Returns the account (raw id) of the send with this id in text form. Raises NotFound."""
+    owner_id: str | None = tx.execute(
+        sa.select(sends.c.account_id).where(sends.c.id == ids.raw_of_text(SEND_PREFIX, send_id))
+    ).scalar()
+    if owner_id is None:
+        raise NotFound(f"There is no send {quote_value(send_id)}.")
+    return owner_id
 
 
 def traced_by_ids(tx: Connection, message_ids: Sequence[str]) -> list[TracedMessage]:

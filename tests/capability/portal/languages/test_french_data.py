@@ -1,4 +1,4 @@
-"""In French, too, what a carrier or a person has written stays as it is within our sentences."""
+"""What a carrier or a person has written stays as it is within French sentences."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What a carrier or a person has written stays as it is within French sentences."""
+"""French pages show the words of a carrier or a person as they are, within sentences of ours."""
 
 from collections.abc import Iterator
 

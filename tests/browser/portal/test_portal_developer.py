@@ -195,7 +195,12 @@ def test_a_text_is_counted_while_it_is_typed_and_sent(
     page.get_by_label("Mode").select_option("sandbox")
     page.get_by_role("combobox", name="Sender").fill("SANDBOX")
     page.get_by_label("To", exact=True).fill("233201234567")
-    page.get_by_label("Text", exact=True).focus()
+    text = page.get_by_label("Text", exact=True)
+    text.focus()
+    page.keyboard.insert_text("x" * 5_000)  # as what is pasted
+    expect(text).to_have_value("x" * 5_000)
+    expect(page.get_by_text("message takes 33 segments; allowed: 10")).to_be_visible()
+    page.keyboard.press("Control+A")
     page.keyboard.type("Your table is ready. " * 4)
     expect(page.get_by_text("1 segment", exact=True)).to_be_visible()
     page.keyboard.type("See you at Kofi’s.")

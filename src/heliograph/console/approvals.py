@@ -134,11 +134,16 @@ def decide(tx: Connection, request: PageRequest, visit: OperatorVisit) -> Respon
     before = senders.find(tx, request.path["sender"])
     if before.status != DECISIONS[decision]:
         _require_as_shown(tx, request, before)
-    reason = None
+    reason = (
+        reason_of(request)
+        if decision != "approve" or request.sent.form.get("reason", "").strip()
+        else None
+    )
     if decision == "approve":
-        after = senders.approve(tx, before.id, by=visit.by, now_ms=request.now_ms)
+        senders.require_reason(tx, before, reason)
+        after = senders.approve(tx, before.id, reason=reason, by=visit.by, now_ms=request.now_ms)
     else:
-        reason = reason_of(request)
+        assert reason is not None
         decide_against = senders.reject if decision == "reject" else senders.suspend
         after = decide_against(tx, before.id, reason, by=visit.by, now_ms=request.now_ms)
     if after.status != before.status:

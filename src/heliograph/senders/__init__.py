@@ -10,7 +10,7 @@ from heliograph.senders.history import (
     submitted_at_ms,
 )
 from heliograph.senders.host_names import LikeName, like_hosts
-from heliograph.senders.look_alikes import look_alikes, waiting_look_alikes
+from heliograph.senders.look_alikes import look_alikes, require_reason, waiting_look_alikes
 from heliograph.senders.register import (
     PURPOSE_MAX,
     approve,
@@ -63,6 +63,7 @@ __all__ = [
     "page",
     "register",
     "reject",
+    "require_reason",
     "reserved_names",
     "states",
     "submitted_at_ms",

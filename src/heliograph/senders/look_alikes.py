@@ -9,9 +9,10 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.base.short_texts import invalid_field
 from heliograph.database.reads import records_of
 from heliograph.senders.sender import COLUMNS, Sender, select_waiting
-from heliograph.senders.states import APPROVED
+from heliograph.senders.states import APPROVED, SENDER
 from heliograph.senders.tables import senders
 
 LOOK_ALIKES_MAX: Final = 5  # named of one sender
@@ -61,6 +62,20 @@ def waiting_look_alikes(tx: Connection) -> list[WaitingLookAlike]:
     found = records_of(Sender, tx.execute(query.order_by(senders.c.id)))
     like = look_alikes(tx, found)
     return [WaitingLookAlike(each, like[each.id]) for each in found if like[each.id]]
+
+
+def require_reason(tx: Connection, sender: Sender, reason: str | None) -> None:
+    """Refuses to approve without a reason what looks like another account's sender, so that
+    whoever reads the log later knows why both may have it. Raises InvalidRequest.
+    """
+    if reason is not None or not SENDER.allows(sender.status, APPROVED):
+        return
+    if like := look_alikes(tx, [sender])[sender.id]:
+        raise invalid_field(
+            "reason",
+            f"is required, because {sender.sender} looks like {like[0].sender} of another account,"
+            " which is approved",
+        )
 
 
 def look_alikes(tx: Connection, records: Sequence[Sender]) -> dict[str, list[Sender]]:

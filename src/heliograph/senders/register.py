@@ -216,9 +216,18 @@ def make_default(tx: Connection, account_id: str, sender_text_id: str) -> Sender
     return record if record.is_default else _make_default(tx, record)
 
 
-def approve(tx: Connection, sender_id: str, *, by: str = OPERATOR, now_ms: int) -> Sender:
-    """Approves a submitted sender, or takes back a rejection or suspension. Raises NotFound."""
-    return _decide(tx, sender_id, APPROVED, None, by, now_ms)
+def approve(
+    tx: Connection,
+    sender_id: str,
+    *,
+    reason: str | None = None,
+    by: str = OPERATOR,
+    now_ms: int,
+) -> Sender:
+    """Approves a submitted sender, or takes back a rejection or suspension. Its history, which
+    operators see, has the reason. Raises NotFound, and InvalidRequest.
+    """
+    return _decide(tx, sender_id, APPROVED, reason, by, now_ms)
 
 
 def reject(
@@ -282,7 +291,7 @@ def _move(
     row = tx.execute(
         sa.update(senders)
         .where(senders.c.id == sender_id, sa.text(SENDER.may_become(to)))
-        .values(status=to, rejection_reason=reason, **values)
+        .values(status=to, rejection_reason=None if to == APPROVED else reason, **values)
         .returning(*COLUMNS)
     ).one_or_none()
     if row is None:

@@ -76,6 +76,27 @@ def test_a_sender_id_is_rejected_with_a_reason_that_its_account_reads(
     assert "sender.reject" not in visitor.get("/console/log/export?by=ama@example.com").text
 
 
+def test_what_looks_like_another_sender_id_is_approved_for_a_reason_that_the_log_has(
+    visitor: Visitor, db: Database, amina_id: str
+) -> None:
+    other = waiting_sender(db, open_account(db, "chidi"), "AMINASH0P")
+    with db.write() as tx:
+        senders.approve(tx, senders.find(tx, other).id, now_ms=clock.now_ms())
+    path = f"/console/approvals/senders/{waiting_sender(db, amina_id)}"
+    sign_in_operator(visitor, db)
+    visitor.get(path)
+    refused = visitor.post(path, {"do": "approve", "reason": " "})
+    assert refused.status_code == 400
+    assert 'id="reason-error">is required, because AMINASHOP looks like AMINASH0P' in refused.text
+    assert visitor.post(path, {"do": "approve", "reason": "one company"}).status_code == 303
+    with db.read() as tx:
+        logged = users.operator_entries(tx, PageWanted(9, None))
+        assert senders.find(tx, path.rpartition("/")[2]).rejection_reason is None
+    assert [(each.entry.action, each.entry.reason) for each in logged] == [
+        ("sender.approve", "one company")
+    ]
+
+
 def test_an_approved_sender_id_is_suspended_for_a_reason_and_approved_again(
     visitor: Visitor, stranger: Visitor, db: Database, amina_id: str
 ) -> None:

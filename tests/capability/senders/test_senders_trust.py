@@ -96,7 +96,14 @@ def test_an_approved_live_sender_of_another_account_is_named(db: Database, run: 
         record["sender"]: record["looks_like"]
         for record in run("sender", "list", "--status", "submitted", "--json").json
     }["PAYPA1"] == [whose]
-    said = run("sender", "approve", sender_text_id(fake), "--json")
+    refused = run("sender", "approve", sender_text_id(fake))
+    assert refused.status != 0
+    assert "--reason is required, because PAYPA1 looks like PAYPAL of another" in refused.err
+    why = ("--reason", "one company, two accounts")
+    said = run("sender", "approve", sender_text_id(fake), *why, "--json")
+    assert said.json["rejection_reason"] is None, "the account would read it"
+    steps = run("sender", "show", sender_text_id(fake), "--json").json["history"]
+    assert steps[0]["reason"] == "one company, two accounts"
     assert (said.status, said.err) == (
         0,
         f"Warning: PAYPA1 looks like {whose}, which is approved.\n",

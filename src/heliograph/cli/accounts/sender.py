@@ -173,19 +173,32 @@ def documents(run: CommandRun, sender_id: str, save: str | None) -> None:
     )
 
 
-@command.command("approve", epilog=examples("sender approve sid_01k5…"))
+@command.command(
+    "approve",
+    epilog=examples(
+        "sender approve sid_01k5…", "sender approve sid_01k5… --reason 'One company, two accounts'"
+    ),
+)
 @click.argument("sender_id", metavar="ID")
+@click.option(
+    "--reason",
+    type=checked_values.REASON,
+    metavar="TEXT",
+    help="Required if the name looks like another account's. The account does not see it.",
+)
 @by_option
-def approve(run: CommandRun, sender_id: str, by: str) -> None:
+def approve(run: CommandRun, sender_id: str, reason: str | None, by: str) -> None:
     """Approve a sender ID. Within a second the account can send from it. The command warns if the
-    name is reserved, or looks like another account's.
+    name is reserved, or looks like another account's, for which it asks for a reason.
     """
     from heliograph import senders
     from heliograph.base import clock
     from heliograph.senders.documents import of_sender
 
     with run.write() as tx:
-        sender = senders.approve(tx, senders.find(tx, sender_id).id, by=by, now_ms=clock.now_ms())
+        before = senders.find(tx, sender_id)
+        senders.require_reason(tx, before, reason)
+        sender = senders.approve(tx, before.id, reason=reason, by=by, now_ms=clock.now_ms())
         _warn(run, tx, sender)
         record = _record(tx, sender) | {"documents": len(of_sender(tx, sender))}
     show(run, record)

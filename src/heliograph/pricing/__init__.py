@@ -17,6 +17,7 @@ from heliograph.pricing.sheet_file import ROWS_MAX as SHEET_ROWS_MAX
 from heliograph.pricing.sheet_file import BadRow, read_credits, read_sheet, write_sheet
 from heliograph.pricing.single_rate import change_rate
 from heliograph.pricing.tables import KEPT
+from heliograph.pricing.taken_segment import margin_in_words
 from heliograph.pricing.weighed_rows import WeighedRow, weighed_file, weighed_rows
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "load_costs",
     "load_margins",
     "loss_words",
+    "margin_in_words",
     "micro_text",
     "read_credits",
     "read_sheet",

@@ -4,7 +4,7 @@ import re
 
 import sqlalchemy as sa
 
-from heliograph import carriers, users, wallet
+from heliograph import carriers, pricing, users, wallet
 from heliograph.accounts import audit_log
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
@@ -16,7 +16,7 @@ from heliograph.messages.tables import inflight, queue
 from heliograph.monitoring import MeasuredQueue, Sampler
 from heliograph.users import OperatorRole
 from heliograph.users.sign_ins import FRESH_MS
-from heliograph.wallet import Figures, account_ledger, ledger
+from heliograph.wallet import Figures, account_ledger, ledger, prices
 from tests.support.console.looked_up import operators_did
 from tests.support.console.operators import sign_in_operator
 from tests.support.factories import SECRET_KEY, open_carrier
@@ -170,9 +170,21 @@ def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(
     general = visitor.get("/console/routes?to=233201234567").text
     assert "would go to simulator, and cost 2 credits a segment" in general
     assert "The route of prefix 2332 decides" in general
+    assert "What simulator charges for it is not known." in general
     assert "The general rate for GH is 2 credits" in general
     own = visitor.get("/console/routes?to=233201234567&account=amina").text
     assert "amina&#39;s own rate for 233 is 3 credits" in own
+    with db.write() as tx:
+        pricing.set_cost(tx, "simulator", "233", "0.08", "GHS")
+    asked = "/console/routes?to=233201234567"
+    charged = "simulator charges 0.08 GHS a segment"
+    assert f"{charged}. Credits are not sold in GHS" in visitor.get(asked).text
+    with db.write() as tx:
+        prices.set_price(tx, "GHS", 35, 1_000)
+    sold = f"{charged}, and its credits are sold for"
+    assert f"{sold} 0.07 GHS: the margin is -0.01 GHS, which is a loss." in visitor.get(asked).text
+    of_amina = visitor.get(f"{asked}&account=amina").text
+    assert f"{sold} 0.105 GHS: the margin is 0.025 GHS." in of_amina
     at_home = visitor.get("/console/routes?to=0201234567&account=amina").text
     assert "A text to 233201234567 would go to simulator" in at_home, "as by the command"
     wrong = visitor.get("/console/routes?to=12&account=amina")

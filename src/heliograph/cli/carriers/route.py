@@ -94,13 +94,14 @@ def remove(run: CommandRun, prefix: str) -> None:
 )
 def which(run: CommandRun, number: str, account: str | None) -> None:
     """Show how a live text to NUMBER would go now. The command shows which carrier would take it,
-    what it would cost, and why. Nothing is sent. Without --account, no account's own rates and
-    countries are used.
+    what it would cost, what the carrier charges for it, and why. Nothing is sent. Without
+    --account, no account's own rates and countries are used.
     """
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.carriers import carrier_states
     from heliograph.messages.accept import look_up_route, route_in_words
+    from heliograph.pricing import margin_in_words
     from heliograph.text import parse_phone
 
     with run.read() as tx:
@@ -114,7 +115,11 @@ def which(run: CommandRun, number: str, account: str | None) -> None:
             )
         way = look_up_route(tx, phone, found and found.id, now_ms=clock.now_ms())
         carriers = carrier_states.served_carriers(tx)
-        sentences = route_in_words(phone, found, way, carriers)
+        first, *why = route_in_words(phone, found, way, carriers)
+        taker = next((each for each in carriers if each.id == way.carrier_id), None)
+        if not way.offer.refusal and way.rate is not None and taker is not None:
+            why.insert(0, margin_in_words(tx, phone, way.rate, taker))
+        sentences = [first, *why]
     if not run.as_json:
         click.echo("\n".join(sentences))
         return

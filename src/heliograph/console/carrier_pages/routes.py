@@ -128,4 +128,9 @@ def _answer(tx: Connection, request: PageRequest, asked: dict[str, str]) -> list
             "to", f"must be a phone number in international digits, not {quote_value(to)}"
         )
     found = look_up_route(tx, phone, account and account.id, now_ms=request.now_ms)
-    return route_in_words(phone, account, found, carrier_states.served_carriers(tx))
+    served = carrier_states.served_carriers(tx)
+    first, *why = route_in_words(phone, account, found, served)
+    if found.offer.refusal or found.rate is None:
+        return [first, *why]
+    taker = next(each for each in served if each.id == found.carrier_id)
+    return [first, pricing.margin_in_words(tx, phone, found.rate, taker), *why]

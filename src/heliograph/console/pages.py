@@ -115,9 +115,14 @@ def _on_accounts(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
     return form_for_operators(OperatorRight.ACCOUNTS, do, show, is_fresh=True)
 
 
+def _showing_once(right: OperatorRight, do: OperatorsPage, show: OperatorsFormPage) -> Handler:
+    """Returns a handler for a form that may give a link or a secret, which it shows once."""
+    return form_for_operators(right, do, show, is_fresh=True, shows_once=True)
+
+
 def _on_people(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
-    """Returns a handler for a form that may give somebody a link, which it shows once."""
-    return form_for_operators(OperatorRight.ACCOUNTS, do, show, is_fresh=True, shows_once=True)
+    """Returns a handler for a form that may give somebody a link."""
+    return _showing_once(OperatorRight.ACCOUNTS, do, show)
 
 
 def _on_messages(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
@@ -357,13 +362,7 @@ PAGES: Final = (
     page_route(RECIPIENTS, page_for_operators(alert_list.redirect_to_alerts)),
     form_route(
         RECIPIENTS,
-        form_for_operators(
-            OperatorRight.ALERTS,
-            alert_recipients.add,
-            alert_list.show_list,
-            is_fresh=True,
-            shows_once=True,
-        ),
+        _showing_once(OperatorRight.ALERTS, alert_recipients.add, alert_list.show_list),
     ),
     page_route(f"{RECIPIENTS}/{{recipient}}", page_for_operators(alert_recipients.ask_removal)),
     form_route(f"{RECIPIENTS}/{{recipient}}", _on_alerts(alert_recipients.change)),
@@ -371,13 +370,7 @@ PAGES: Final = (
     page_route(OPERATORS, page_for_operators(operator_list.show_list)),
     form_route(
         OPERATORS,
-        form_for_operators(
-            OperatorRight.OPERATORS,
-            operator_list.add,
-            operator_list.show_list,
-            is_fresh=True,
-            shows_once=True,
-        ),
+        _showing_once(OperatorRight.OPERATORS, operator_list.add, operator_list.show_list),
     ),
     page_route(PERSON, page_for_operators(one_person.show_person)),
     page_route(f"{PERSON}/operator", page_for_operators(one_operator.show_operator)),

@@ -49,7 +49,7 @@ MODULES_MAX = {
     "contact": 500,
     "opt-out": 490,
     "sender": 465,
-    "carrier": 450,
+    "carrier": 545,
     "route": 445,
     "rate": 455,
     "cost": 545,

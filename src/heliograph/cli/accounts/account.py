@@ -182,7 +182,6 @@ def list_(
     """List accounts, Connect customers among them, newest first."""
     from heliograph import accounts, wallet
     from heliograph.base.paging import PageWanted
-    from heliograph.jobs import find_accounts
 
     if customers_of is not None and looked_for is not None:
         raise click.UsageError("Give --customers-of or --find, not both.")
@@ -190,6 +189,8 @@ def list_(
         before_id = accounts.find(tx, before).id if before is not None else None
         parent_id = accounts.find(tx, customers_of).id if customers_of is not None else None
         if looked_for is not None:
+            from heliograph.jobs import find_accounts  # it loads most rooms
+
             found = list(find_accounts.find(tx, looked_for.strip(), PageWanted(limit, before_id)))
         else:
             found = accounts.page(tx, limit=limit, parent_id=parent_id, before_id=before_id)

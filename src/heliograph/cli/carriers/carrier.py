@@ -155,8 +155,8 @@ def set_(run: CommandRun, name: str, password_file: str | None, **options: Any) 
 
 @command.command("list", epilog=examples("carrier list"))
 def list_(run: CommandRun) -> None:
-    """List carriers, with the state of their connections and how many messages wait for each. While
-    a server runs, these are counted every ten seconds.
+    """List carriers, with their connections and what waits. While a server runs, what waits for
+    each is counted every ten seconds.
     """
     from heliograph.carriers import all_carriers
     from heliograph.monitoring import last_waiting

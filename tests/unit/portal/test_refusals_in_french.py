@@ -89,6 +89,7 @@ SENTENCES_OF_NO_PAGE: Final = {
     "must be false or left out, not true: whoever runs this service has not allowed this account"
     " to send to those who have opted out": "pages send no transactional texts",
     "is required, because X7 looks like X7 of another account, which is approved": BY_CONSOLE,
+    "There is no entry X7.": BY_CONSOLE,
     "This user is no operator.": BY_COMMAND,
     "must stay admin: the console has one admin at least. Make another one first": BY_CONSOLE,
     "There is no such user.": BY_CONSOLE,

@@ -258,6 +258,6 @@ def test_costs_are_set_replaced_and_removed(db: Database) -> None:
             with pytest.raises(InvalidRequest):
                 pricing.set_cost(tx, "simulator", "234", amount, "GHS")
         with pytest.raises(InvalidRequest):
-            pricing.set_cost(tx, "simulator", "+234", "1", "GHS")
+            pricing.set_cost(tx, "simulator", "0234", "1", "GHS")
         with pytest.raises(NotFound):
             pricing.set_cost(tx, "mtn", "234", "1", "GHS")

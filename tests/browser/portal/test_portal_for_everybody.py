@@ -47,7 +47,10 @@ LINKED_BY_NO_PAGE = {
 SHOWN = {page.path for page in PAGES if not page.is_form}
 PAGES_MAX = 200
 UNDERSTOOD: dict[str, list[str]] = {"fields": ["phone"], "custom": [], "not_read": []}
-LINKS = "links => links.map(each => each.getAttribute('href'))"  # of all in one question
+LINK = "a[href], button[formaction]"  # such a button shows what was typed on another page
+# of all in one question
+LINKS = """links => links.map(each => each.getAttribute('href')
+    ?? each.getAttribute('formaction'))"""
 FIRST_LOAD_OCTETS_MAX = 200_000  # some seconds of a slow phone's network
 # of the page and all that it loads, as they go over the wire, from a cache or not
 LOADED = """[
@@ -97,7 +100,7 @@ def judge_all(page: Page, told: list[str]) -> set[str]:
             page.goto(address)
             judge(page, told)
             judged.add(route)
-            address, links = page.url, page.locator("a[href]").evaluate_all(LINKS)
+            address, links = page.url, page.locator(LINK).evaluate_all(LINKS)
         for each in links:
             found = urljoin(address, each).partition("#")[0]
             if found.startswith(address[: address.index("/portal")]) and found not in seen:

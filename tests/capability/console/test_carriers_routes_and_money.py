@@ -123,7 +123,7 @@ def test_the_same_label_counts_the_same_on_the_list_the_page_and_now(
     assert waits in visitor.get("/console/now").text
     listed = visitor.get("/console/carriers").text
     assert ">Messages waiting</th>" in listed
-    assert '<td class="number">30</td>' in listed
+    assert '<td class="number" data-name="Waiting">30</td>' in listed
 
 
 def test_a_carrier_with_wrong_fields_is_refused_and_keeps_what_was_typed(

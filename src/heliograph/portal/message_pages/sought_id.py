@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, campaigns, connect, contacts, inbound, keys, plugin, senders
+from heliograph import accounts, campaigns, connect, contacts, inbound, keys, plugin, senders, users
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import quote_value
@@ -16,6 +16,7 @@ from heliograph.messages import read
 from heliograph.otp.code import ID_PREFIX as OTP_PREFIX
 from heliograph.portal.visit import Visit
 from heliograph.requests import raw_request_id
+from heliograph.users import members
 from heliograph.wallet import account_ledger, ledger
 from heliograph.webhooks import EVENT_PREFIX, endpoints, history
 
@@ -158,6 +159,12 @@ def _site(tx: Connection, visit: Visit, text: str, mode: str) -> str:
     return f"/sites/{text}"
 
 
+def _member(tx: Connection, visit: Visit, text: str, mode: str) -> str:
+    if members.role_of(tx, visit.account.id, users.with_text_id(tx, text).id) is None:
+        raise NotFound()
+    return "/members"
+
+
 def _account(tx: Connection, visit: Visit, text: str, mode: str) -> str:
     if text != accounts.text_id(visit.account):
         raise NotFound()
@@ -188,5 +195,6 @@ _FINDERS: Final[dict[str, _Finder]] = {
     accounts.CUSTOMER_PREFIX: _customer,
     "sid": _sender,
     "site": _site,
+    "usr": _member,
     "acc": _account,
 }

@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from heliograph import accounts
+from heliograph import accounts, users
 from heliograph.base import ids
 from heliograph.database.database import Database
 from tests.support.api.inbound_texts import store_inbound
 from tests.support.factories import grant, open_account
 from tests.support.portal.routes import There, customer_of, things_of
-from tests.support.portal.visitor import Visitor
+from tests.support.portal.visitor import EMAIL, Visitor
 
 PHONE = "233201234567"
 
@@ -54,6 +54,9 @@ def test_any_id_of_the_account_leads_to_its_page(
     assert led_to(visitor, home, there.sender) == f"/senders#{there.sender}"
     assert f'<tr id="{there.sender}">' in visitor.page.text
     assert led_to(visitor, home, there.account) == ""
+    with db.read() as tx:
+        member = users.text_id(users.find(tx, EMAIL))
+    assert led_to(visitor, home, member) == "/members"
     entries = re.findall(r'<tr id="(txn_\w+)"', visitor.get(f"{home}/money").text)
     assert len(entries) >= 2
     for entry in entries:
@@ -73,7 +76,21 @@ def test_an_id_of_nothing_and_one_of_another_account_are_refused_alike(
     named = theirs._asdict()
     for name in ("message", "document", "phone", "event"):
         named.pop(name)
-    prefixes = ("msg", "cmp", "con", "whe", "key", "cus", "inb", "sid", "site", "txn", "evt", "acc")
+    prefixes = (
+        "msg",
+        "cmp",
+        "con",
+        "whe",
+        "key",
+        "cus",
+        "inb",
+        "sid",
+        "site",
+        "txn",
+        "evt",
+        "acc",
+        "usr",
+    )
     unknown = [ids.new(prefix) for prefix in prefixes]
     for sought in (*named.values(), text, *unknown, "con_x", "txn_x"):
         why = refused(visitor, home, sought)

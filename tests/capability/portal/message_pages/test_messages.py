@@ -11,7 +11,8 @@ import pytest
 from heliograph import accounts
 from heliograph.base import clock, ids
 from heliograph.carriers import ReceiptState
-from heliograph.messages.tables import ERROR_CODES, sends
+from heliograph.messages.states import ERROR_MESSAGES
+from heliograph.messages.tables import ERROR_CODES, messages, sends
 from heliograph.portal.message_pages.failure_advice import ADVICE
 from tests.support.api.service import Loop
 from tests.support.capability.sending import House
@@ -191,6 +192,10 @@ def test_a_message_that_failed_says_what_to_do(
     run_loop(link.turn.run_once())
     assert "one\ntwo" in visitor.get(f"{root}/messages/{message}").text
     assert ADVICE["undeliverable"] in shown(visitor)
+    with house.db.write() as tx:  # a message of which only the code is stored
+        tx.execute(messages.update().values(error_message=None))
+    visitor.get(f"{root}/messages/{message}")
+    assert ERROR_MESSAGES["undeliverable"] in shown(visitor)
 
 
 def test_each_segment_has_its_part_of_the_text_and_the_carriers_words(
